@@ -1,0 +1,39 @@
+# Every target sets up what it needs: a virtual environment in .venv with pinned versions.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+BENCH := .venv/.benchmarks
+JOBS ?= 2
+
+.PHONY: demo test lint check-slow benchmark clean
+
+demo: $(STAMP)
+	$(BIN)/hyperplanes demo --out demo.png
+
+test: lint
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check-slow: $(STAMP)
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
+
+benchmark: $(BENCH)
+	$(BIN)/python benchmarks/foundation.py
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hyperplanes needs Python 3.11 or newer")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+$(BENCH): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[benchmarks]"
+	touch $@
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo.png

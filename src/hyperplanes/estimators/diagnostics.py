@@ -1,0 +1,140 @@
+"""What a fit says about itself, in numbers and in plain words with advice."""
+
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from hyperplanes.inference import Posterior
+from hyperplanes.model import Prior
+
+FEW_DISTINCT = 0.1
+"""Below this fraction of distinct hyperplane sets the particles are too alike to show uncertainty."""
+
+AT_THE_FLOOR = 1.1
+"""A noise estimate within this factor of the least that the prior allows is the prior's, not the data's."""
+
+
+class HyperplanesWarning(UserWarning):
+    """A fit that may not deserve trust, with advice on what to do."""
+
+
+class Diagnostics(NamedTuple):
+    """Numbers to judge a fit by; ``messages`` says in plain words what is wrong, and is empty if nothing is."""
+
+    n_particles: int
+    """Particles in the posterior."""
+    n_steps: int
+    """Annealing steps from prior to posterior."""
+    ess: float
+    """Effective sample size of the final weights."""
+    n_distinct: int
+    """Distinct sets of hyperplanes among the particles."""
+    n_ancestors: int
+    """First particles that still have descendants."""
+    acceptance: float
+    """Mean acceptance rate of the Markov moves over the steps."""
+    noise_std: float
+    """Posterior standard deviation of the noise (root of the mean variance), in the user's units."""
+    noise_floor: float
+    """Least noise that the prior lets these many rows show, in the user's units."""
+    messages: tuple[str, ...]
+    """Warnings with advice."""
+
+
+class FitSummary(NamedTuple):
+    """What the diagnostics need to know beside the posterior."""
+
+    prior: Prior
+    """Prior of the fit."""
+    n_rows: int
+    """Training rows."""
+    response_scale: float
+    """Length of one model unit of the response in the user's units."""
+    constant_response: bool
+    """Whether the response has no variation."""
+
+
+def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
+    """Judge a fit.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Result of the inference, in model units.
+    summary : FitSummary
+        The data and the prior in brief.
+
+    Returns
+    -------
+    Diagnostics
+        With a message for each trouble found.
+    """
+    numbers = Diagnostics(
+        n_particles=len(posterior.log_weights),
+        n_steps=len(posterior.trace.exponent),
+        ess=float(np.exp(-logsumexp(2 * posterior.log_weights))),
+        n_distinct=posterior.n_distinct,
+        n_ancestors=int(posterior.trace.n_ancestors[-1]),
+        acceptance=float(np.mean(posterior.trace.acceptance)),
+        noise_std=summary.response_scale * _noise_std(posterior),
+        noise_floor=summary.response_scale * _noise_floor(summary.prior, summary.n_rows),
+        messages=(),
+    )
+    n_hyperplanes = posterior.offsets.shape[1]
+    messages = [
+        *_messages_on_data(numbers, n_hyperplanes, summary),
+        *_messages_on_sampling(numbers),
+    ]
+    return numbers._replace(messages=tuple(messages))
+
+
+def warn(diagnostics: Diagnostics, stacklevel: int) -> None:
+    """Issue each message as a HyperplanesWarning."""
+    for message in diagnostics.messages:
+        warnings.warn(message, HyperplanesWarning, stacklevel=stacklevel + 1)
+
+
+def _noise_std(posterior: Posterior) -> float:
+    return float(np.sqrt(np.exp(posterior.log_weights) @ posterior.noise_variance))
+
+
+def _noise_floor(prior: Prior, n_rows: int) -> float:
+    """Root of the mean of IG(a0 + N/2, b0): the noise that a perfect fit of all rows would show."""
+    return float(np.sqrt(prior.noise_scale / (prior.noise_shape + n_rows / 2 - 1)))
+
+
+def _messages_on_data(numbers: Diagnostics, n_hyperplanes: int, summary: FitSummary) -> Iterator[str]:
+    if summary.constant_response:
+        yield (
+            "y is constant: the fit predicts that constant, and its intervals come from the prior alone, "
+            "on a scale of 1 in the units of y. Check that y is the column you meant."
+        )
+    elif numbers.noise_std < AT_THE_FLOOR * numbers.noise_floor:
+        yield (
+            f"The noise ({numbers.noise_std:.3g}) is as small as the prior allows ({numbers.noise_floor:.3g}): "
+            "intervals are as wide as the prior makes them. If y has so little noise, "
+            "pass a prior with a smaller noise_scale."
+        )
+    if n_hyperplanes >= summary.n_rows:
+        yield (
+            f"{n_hyperplanes} hyperplanes are more than {summary.n_rows} rows can support: "
+            "the prior decides most of the fit. Lower n_hyperplanes or collect more rows."
+        )
+
+
+def _messages_on_sampling(numbers: Diagnostics) -> Iterator[str]:
+    if numbers.acceptance == 0:
+        yield (
+            "No Markov move was accepted, so the particles never left where they were drawn: "
+            "do not trust this posterior. Raise n_steps, lower n_hyperplanes"
+            ' or use sampler="auto".'
+        )
+    elif numbers.n_distinct < FEW_DISTINCT * numbers.n_particles:
+        yield (
+            f"The genealogy has collapsed: {numbers.n_particles} particles hold only {numbers.n_distinct} distinct "
+            f"sets of hyperplanes, from {numbers.n_ancestors} first ancestors. Intervals for the mean are too narrow. "
+            'Raise n_steps or n_particles, or use sampler="auto".'
+        )

@@ -1,0 +1,88 @@
+"""A progress bar for the annealing, on stderr and only when asked for."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn
+from rich.progress import Progress as Bar
+
+from hyperplanes.inference import Progress
+
+Observer = Callable[[Progress], None]
+
+FIELDS = (
+    "exponent {task.fields[exponent]:.3g}  ESS {task.fields[ess]:.0f}  "
+    "accepted {task.fields[acceptance]:.0%}  left {task.fields[left]}"
+)
+
+
+@contextmanager
+def observer(shown: bool) -> Iterator[Observer | None]:
+    """Give what the inference should report its steps to: a progress bar, or None if nothing is to be shown."""
+    if not shown:
+        yield None
+        return
+    columns = (TextColumn("annealing"), BarColumn(bar_width=30), TextColumn(FIELDS))
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("annealing", total=1.0, exponent=0.0, ess=math.nan, acceptance=math.nan, left="?")
+        yield _Steps(bar, task).show
+
+
+class _Steps:
+    """Steps seen so far, and the bar that shows them."""
+
+    def __init__(self, bar: Bar, task: TaskID) -> None:
+        self._bar = bar
+        self._task = task
+        self._first: Progress | None = None
+        self._start = time.monotonic()
+
+    def show(self, progress: Progress) -> None:
+        """Move the bar to this step."""
+        self._first = self._first or progress
+        left = steps_left(self._first, progress)
+        elapsed = time.monotonic() - self._start
+        self._bar.update(
+            self._task,
+            completed=0.0 if left is None else progress.step / (progress.step + left),
+            exponent=progress.exponent,
+            ess=progress.ess,
+            acceptance=progress.acceptance,
+            left="?" if left is None else clock(elapsed * left / max(progress.step, 1)),
+        )
+
+
+def steps_left(first: Progress, now: Progress) -> float | None:
+    """Estimate how many annealing steps remain.
+
+    A fixed schedule is counted. An adaptive one multiplies the exponent by a nearly constant factor from its first
+    step on, so the steps that remain follow from the logarithm of the exponent.
+
+    Parameters
+    ----------
+    first, now : Progress
+        The first and the latest report.
+
+    Returns
+    -------
+    float or None
+        None while there is too little to go by.
+    """
+    if now.exponent >= 1:
+        return 0.0
+    if now.n_steps is not None:
+        return float(now.n_steps - now.step)
+    if now.exponent <= first.exponent or first.exponent <= 0:
+        return None
+    growth = math.log(now.exponent / first.exponent) / (now.step - first.step)
+    return -math.log(now.exponent) / growth
+
+
+def clock(seconds: float) -> str:
+    """Seconds as minutes and seconds, with hours where there are any."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

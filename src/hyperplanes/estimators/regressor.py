@@ -1,0 +1,292 @@
+"""Regression with a Poisson process of hyperplanes."""
+
+from typing import Any, Literal, Self, TypeAlias, overload
+
+import jax
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from hyperplanes.estimators import settings as checked
+from hyperplanes.estimators.diagnostics import Diagnostics, FitSummary, diagnose, warn
+from hyperplanes.estimators.progress import observer
+from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, response_scaler
+from hyperplanes.estimators.tables import Table, TrainingTable, read_inputs, read_labelled_table, read_training_table
+from hyperplanes.inference import Posterior, Settings, fit
+from hyperplanes.model import Prior, prediction
+
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+
+class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Bayesian two-layer ReLU network whose hidden units are a Poisson process of hyperplanes.
+
+    Annealed sequential Monte Carlo draws the posterior; predictions average over it. Inputs and response are scaled
+    internally (each column to [-1, 1], the response to mean 0 and standard deviation 1), and everything is reported
+    in the units of the data.
+
+    Parameters
+    ----------
+    n_hyperplanes : int or "auto", default="auto"
+        Hidden units. "auto" takes one for each ``2 * (n_columns + 1)`` rows, at least 1 and at most 20.
+    n_particles : int, default=500
+        Draws that stand for the posterior.
+    n_steps : int, optional
+        Annealing steps from prior to posterior. By default their number and length adapt to the data.
+    sampler : {"auto", "paper"}, default="auto"
+        "auto" is the sampler that works best; "paper" is Algorithm 2 of the paper, for comparison.
+    n_jobs : int, optional, default=-1
+        Threads; -1 uses all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed. The same seed gives the same result.
+    progress : bool, default=False
+        Whether to show a progress bar on stderr.
+    prior : Prior, optional
+        Prior in model units (scaled inputs and response). By default ``Prior()``.
+    memory_budget : float, default=1.0
+        GiB that large temporary arrays may take in fitting and in prediction. The result does not depend on it.
+
+    Attributes
+    ----------
+    posterior_ : Posterior
+        Particles in model units.
+    log_evidence_ : float
+        Log marginal likelihood of the response in the user's units.
+    log_evidence_error_ : float
+        Standard error of ``log_evidence_``, estimated from this one run.
+    diagnostics_ : Diagnostics
+        Numbers to judge the fit by, and ``messages`` in plain words.
+    input_scaler_, response_scaler_ : Scaler
+        Between the user's units and the model's.
+    n_features_in_ : int
+        Columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if they had names that are all strings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperplanes import HyperplaneProcessRegressor
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> model = HyperplaneProcessRegressor(n_particles=100, random_state=0).fit(X, np.abs(X[:, 0]))
+    >>> low, high = model.predict_interval(X, coverage=0.9).T
+    >>> bool((low < high).all())
+    True
+    """
+
+    posterior_: Posterior
+    log_evidence_: float
+    log_evidence_error_: float
+    diagnostics_: Diagnostics
+    input_scaler_: Scaler
+    response_scaler_: Scaler
+
+    def __init__(
+        self,
+        n_hyperplanes: int | str = "auto",
+        n_particles: int = 500,
+        n_steps: int | None = None,
+        sampler: str = "auto",
+        n_jobs: int | None = -1,
+        random_state: RandomState = None,
+        progress: bool = False,
+        prior: Prior | None = None,
+        memory_budget: float = 1.0,
+    ) -> None:
+        self.n_hyperplanes = n_hyperplanes
+        self.n_particles = n_particles
+        self.n_steps = n_steps
+        self.sampler = sampler
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+        self.prior = prior
+        self.memory_budget = memory_budget
+
+    def fit(self, X: Table, y: Table) -> Self:
+        """Draw the posterior.
+
+        An interrupted fit leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            Finite numbers, at least 2 rows.
+        y : array-like of shape (n,)
+            Finite numbers.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Warns
+        -----
+        HyperplanesWarning
+            If the fit may not deserve trust; the message says why and what to do.
+        """
+        table = read_training_table(self, X, y)
+        settings = self._inference_settings(table)
+        prior = Prior() if self.prior is None else self.prior
+        inputs, response = input_scaler(table.inputs), response_scaler(table.response)
+        with observer(self.progress) as observe:
+            posterior = fit(
+                jax.random.key(_draw_seed(self.random_state)),
+                inputs.to_model(table.inputs),
+                response.to_model(table.response),
+                None,
+                prior=prior,
+                settings=settings,
+                observe=observe,
+            )
+        n_rows, scale = len(table.response), float(response.scale_)
+        diagnostics = diagnose(posterior, FitSummary(prior, n_rows, scale, is_constant(table.response)))
+        self._adopt(
+            table.column_attributes
+            | {
+                "input_scaler_": inputs,
+                "response_scaler_": response,
+                "posterior_": posterior,
+                "log_evidence_": posterior.log_evidence - n_rows * np.log(scale),
+                "log_evidence_error_": posterior.log_evidence_error,
+                "diagnostics_": diagnostics,
+            }
+        )
+        warn(diagnostics, stacklevel=2)
+        return self
+
+    @overload
+    def predict(self, X: Table, return_std: Literal[False] = False) -> Floats: ...
+
+    @overload
+    def predict(self, X: Table, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
+
+    def predict(self, X: Table, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
+        """Posterior mean of the response.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            New inputs.
+        return_std : bool, default=False
+            Whether to return the standard deviation of a new response too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,)
+            Posterior mean.
+        std : ndarray of shape (n,)
+            Standard deviation of a new response, noise included. Only if ``return_std``.
+        """
+        inputs = self._model_inputs(X)
+        mean, variance = prediction.moments(
+            self.posterior_, inputs, with_variance=return_std, max_bytes=self._max_bytes()
+        )
+        mean = self.response_scaler_.to_user(mean)
+        if variance is None:
+            return mean
+        noise = np.exp(self.posterior_.log_weights) @ self.posterior_.noise_variance
+        return mean, self.response_scaler_.scale_ * np.sqrt(variance + noise)
+
+    def predict_interval(self, X: Table, coverage: float = 0.95, target: str = "response") -> Floats:
+        """Central credible intervals.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            New inputs.
+        coverage : float, default=0.95
+            Posterior probability that the interval holds the target.
+        target : {"response", "mean"}, default="response"
+            A new response, or the regression function itself.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Lower and upper ends.
+        """
+        coverage = checked.fraction("coverage", coverage)
+        target = checked.one_of("target", target, checked.TARGETS)
+        inputs = self._model_inputs(X)
+        tails = np.array([0.5 - coverage / 2, 0.5 + coverage / 2])
+        ends = prediction.quantiles(self.posterior_, inputs, tails, target=target, max_bytes=self._max_bytes())
+        return self.response_scaler_.to_user(ends)
+
+    def sample(self, X: Table, n_draws: int = 1, target: str = "response", random_state: RandomState = None) -> Floats:
+        """Draw from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            New inputs.
+        n_draws : int, default=1
+            Draws of the whole vector; each takes one particle for all rows.
+        target : {"response", "mean"}, default="response"
+            New responses, or the regression function itself.
+        random_state : int, RandomState or None, default=None
+            Seed of the draws; None takes the estimator's.
+
+        Returns
+        -------
+        ndarray of shape (n, n_draws)
+            One draw a column.
+        """
+        n_draws = checked.positive_integer("n_draws", n_draws)
+        target = checked.one_of("target", target, checked.TARGETS)
+        inputs = self._model_inputs(X)
+        rng = np.random.default_rng(_draw_seed(self.random_state if random_state is None else random_state))
+        draws = prediction.draw(rng, self.posterior_, inputs, n_draws, target=target, max_bytes=self._max_bytes())
+        return self.response_scaler_.to_user(draws)
+
+    def log_predictive_density(self, X: Table, y: Table) -> Floats:
+        """Log density of each response under the posterior predictive distribution, in the user's units.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            Inputs.
+        y : array-like of shape (n,)
+            Responses.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            One value a row.
+        """
+        check_is_fitted(self)
+        inputs, response = read_labelled_table(self, X, y)
+        density = prediction.log_density(
+            self.posterior_,
+            self.input_scaler_.to_model(inputs),
+            self.response_scaler_.to_model(response),
+            max_bytes=self._max_bytes(),
+        )
+        return density - np.log(self.response_scaler_.scale_)
+
+    def _inference_settings(self, table: TrainingTable) -> Settings:
+        return Settings(
+            sampler=self.sampler,
+            n_hyperplanes=checked.read_n_hyperplanes(self.n_hyperplanes, *table.inputs.shape),
+            n_particles=checked.integer("n_particles", self.n_particles),
+            n_steps=None if self.n_steps is None else checked.integer("n_steps", self.n_steps),
+            n_threads=effective_n_jobs(self.n_jobs),
+            memory_budget=self._max_bytes(),
+        )
+
+    def _max_bytes(self) -> int:
+        return checked.n_bytes("memory_budget", self.memory_budget)
+
+    def _model_inputs(self, X: Table) -> Floats:
+        check_is_fitted(self)
+        return self.input_scaler_.to_model(read_inputs(self, X))
+
+    def _adopt(self, fitted: dict[str, Any]) -> None:
+        """Replace all fitted attributes at once, so that an interruption never leaves half of them."""
+        kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        self.__dict__ = kept | fitted
+
+
+def _draw_seed(random_state: RandomState) -> int:
+    return int(check_random_state(random_state).randint(2**32, dtype=np.uint32))

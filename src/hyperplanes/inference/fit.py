@@ -1,0 +1,109 @@
+"""Fit: the one place where model, moves and SMC meet."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import jax
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hyperplanes import smc
+from hyperplanes.inference.posterior import Posterior, Progress, Trace
+from hyperplanes.inference.samplers import SAMPLERS
+from hyperplanes.inference.settings import Settings
+from hyperplanes.inference.tiles import map_particles, tile_size
+from hyperplanes.model import Data, Prior, draw_prior, make_data
+from hyperplanes.moves import State, make_state
+
+Observer = Callable[[Progress], None]
+
+
+def fit(
+    key: jax.Array,
+    inputs: ArrayLike,
+    response: ArrayLike,
+    row_weights: ArrayLike | None = None,
+    *,
+    prior: Prior,
+    settings: Settings,
+    observe: Observer | None = None,
+) -> Posterior:
+    """Sample the posterior by annealed sequential Monte Carlo.
+
+    Parameters
+    ----------
+    key : jax.Array
+        Random key. The same key gives the same posterior.
+    inputs : (n, p)
+        Inputs, scaled to about [-1, 1].
+    response : (n,)
+        Response, standardised.
+    row_weights : (n,), optional
+        Relative precision of each row.
+    prior : Prior
+        Hyperparameters.
+    settings : Settings
+        How to sample.
+    observe : callable, optional
+        Called with a `Progress` after every step.
+    """
+    if settings.sampler not in SAMPLERS:
+        raise ValueError(f"sampler must be one of {sorted(SAMPLERS)}, got {settings.sampler!r}")
+    with jax.enable_x64(True):
+        data = make_data(inputs, response, row_weights)
+        prior = prior.resolved(data.n_columns)
+        tile = tile_size(data, settings.n_hyperplanes, settings.n_particles, settings.memory_budget)
+        sampler = SAMPLERS[settings.sampler](data, prior, settings, tile)
+        key_prior, key_anneal = jax.random.split(key)
+        states = draw_states(key_prior, data, prior, settings, tile)
+        steps: list[smc.Step] = []
+        for last, step in sampler.anneal(key_anneal, states):
+            population = last
+            steps.append(step)
+            if observe is not None:
+                n_steps = sampler.schedule.n_steps
+                observe(Progress(len(steps), n_steps, step.exponent, step.ess, step.acceptance, step.n_ancestors))
+        return _posterior(population, steps)
+
+
+def draw_states(key: jax.Array, data: Data, prior: Prior, settings: Settings, tile: int) -> State:
+    """Draw particles from the prior, with their cross products."""
+    keys = jax.random.split(key, settings.n_particles)
+    draw = _prior_state(settings.n_hyperplanes)
+    states: State = map_particles(draw, (keys,), (data, prior), tile=tile, n_threads=settings.n_threads)
+    return states
+
+
+@cache
+def _prior_state(n_hyperplanes: int) -> Callable[[jax.Array, Data, Prior], State]:
+    """Draw of one state; cached, because JAX compiles each function object anew."""
+
+    def draw(key: jax.Array, data: Data, prior: Prior) -> State:
+        return make_state(draw_prior(key, prior, n_hyperplanes, data.n_columns, data.inputs.dtype), data)
+
+    return draw
+
+
+def _posterior(population: smc.Population, steps: Sequence[smc.Step]) -> Posterior:
+    particle = population.particles.particle
+    trace = Trace(*(np.array([getattr(step, name) for step in steps]) for name in Trace._fields))
+    return Posterior(
+        normals=np.asarray(particle.normals),
+        offsets=np.asarray(particle.offsets),
+        coefficients=np.asarray(particle.coefficients),
+        noise_variance=np.asarray(particle.noise_variance),
+        log_weights=population.log_weights,
+        log_evidence=population.log_evidence,
+        log_evidence_error=float(np.sqrt(_evidence_variance(steps))),
+        trace=trace,
+    )
+
+
+def _evidence_variance(steps: Sequence[smc.Step]) -> float:
+    """Variance of the log evidence; a generation ends with a resampling, the last one with the run."""
+    weights, ancestors = [], []
+    for step in steps[:-1]:
+        if step.ancestors is not None:
+            weights.append(step.weights)
+            ancestors.append(step.ancestors)
+    return smc.evidence_variance([*weights, steps[-1].weights], ancestors)

@@ -1,0 +1,66 @@
+"""What inference returns."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Progress(NamedTuple):
+    """One step of annealing, for whoever watches."""
+
+    step: int
+    """Steps taken so far."""
+    n_steps: int | None
+    """Steps in all, None where the schedule adapts."""
+    exponent: float
+    """Exponent reached."""
+    ess: float
+    """Effective sample size after weighing."""
+    acceptance: float
+    """Share of proposals accepted."""
+    n_ancestors: int
+    """First ancestors with living descendants."""
+
+
+class Trace(NamedTuple):
+    """The annealing run, one entry a step."""
+
+    exponent: Floats
+    """Exponents after each step."""
+    ess: Floats
+    """Effective sample size after weighing, before any resampling."""
+    acceptance: Floats
+    """Share of proposals accepted."""
+    n_ancestors: Floats
+    """First ancestors with living descendants."""
+    log_evidence: Floats
+    """Estimated log evidence up to each exponent."""
+
+
+class Posterior(NamedTuple):
+    """Weighted draws from the posterior, in the units of the model, and how they were reached."""
+
+    normals: NDArray[np.floating]
+    """(n_particles, m, p) unit vectors."""
+    offsets: NDArray[np.floating]
+    """(n_particles, m)."""
+    coefficients: Floats
+    """(n_particles, m + 1), intercept first."""
+    noise_variance: Floats
+    """(n_particles,)."""
+    log_weights: Floats
+    """(n_particles,), normalised."""
+    log_evidence: float
+    """Log marginal likelihood of the (standardised) response."""
+    log_evidence_error: float
+    """Its standard error, estimated from this run alone."""
+    trace: Trace
+    """The annealing run."""
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct sets of hyperplanes among the particles."""
+        return len(np.unique(self.offsets, axis=0))

@@ -1,0 +1,127 @@
+"""Samplers: which unknowns are carried, how they are weighed, which moves they make.
+
+A sampler is assembled from a target for `smc` (a path of tempered likelihoods and a move) and annealing options.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hyperplanes import smc
+from hyperplanes.inference.settings import Settings
+from hyperplanes.inference.tiles import map_particles
+from hyperplanes.model import Data, Prior, gaussian
+from hyperplanes.moves import (
+    Move,
+    State,
+    redraw_given_coefficients,
+    refresh_output_layer,
+    replace,
+    sweep_output_layer,
+)
+
+N_SWEEPS = 2
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A target and the way to anneal it."""
+
+    path: smc.Path
+    """Tempered likelihoods of the particles."""
+    move: smc.Move
+    """Moves of the particles."""
+    schedule: smc.Schedule
+    """Exponents."""
+    scheme: str
+    """Resampling scheme."""
+    resample_below: float
+    """Share of effective particles below which to resample."""
+
+    def anneal(self, key: jax.Array, states: State) -> Iterator[tuple[smc.Population, smc.Step]]:
+        """Anneal draws from the prior, yielding every step."""
+        options = {"scheme": self.scheme, "resample_below": self.resample_below}
+        return smc.anneal(key, states, self.path, self.move, schedule=self.schedule, **options)
+
+
+def paper_step(key: jax.Array, state: State, exponent: jax.Array, data: Data, prior: Prior) -> tuple[State, jax.Array]:
+    """One iteration of the paper's Algorithm 1: sigma^2, each coefficient, then one hyperplane redrawn."""
+    key_output, key_redraw = jax.random.split(key)
+    state, _ = sweep_output_layer(key_output, state, exponent, data, prior)
+    return redraw_given_coefficients(key_redraw, state, exponent, data, prior)
+
+
+def paper_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -> Sampler:
+    """Algorithm 2 of the paper, weighing before the move: see docs/method.md for what was corrected."""
+
+    def path(states: State) -> smc.Likelihoods:
+        log_likelihoods = np.asarray(_log_likelihoods(states, data))
+        return lambda exponents: exponents[:, None] * log_likelihoods
+
+    move = _move_all(paper_step, data, prior, settings, tile)
+    schedule = smc.AdaptiveSchedule() if settings.n_steps is None else smc.FixedSchedule(settings.n_steps)
+    return Sampler(path, move, schedule, scheme="multinomial", resample_below=1.0)
+
+
+def collapsed_step(
+    key: jax.Array, state: State, exponent: jax.Array, data: Data, prior: Prior
+) -> tuple[State, jax.Array]:
+    """Moves with the coefficients integrated out, then exact draws of the output layer."""
+    keys = jax.random.split(key, N_SWEEPS + 1)
+
+    def sweep(state: State, key: jax.Array) -> tuple[State, jax.Array]:
+        return replace(key, state, exponent, data, prior)
+
+    state, accepted = jax.lax.scan(sweep, state, keys[:-1])
+    state, _ = refresh_output_layer(keys[-1], state, exponent, data, prior)
+    return state, accepted.mean()
+
+
+def collapsed_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -> Sampler:
+    """Anneal (hyperplanes, sigma^2) with the coefficients integrated out, at exponents that adapt."""
+
+    def path(states: State) -> smc.Likelihoods:
+        return lambda exponents: np.asarray(_log_evidences(states, data, prior, exponents))
+
+    move = _move_all(collapsed_step, data, prior, settings, tile)
+    schedule = smc.AdaptiveSchedule() if settings.n_steps is None else smc.FixedSchedule(settings.n_steps)
+    return Sampler(path, move, schedule, scheme="systematic", resample_below=0.5)
+
+
+def _move_all(step: Move, data: Data, prior: Prior, settings: Settings, tile: int) -> smc.Move:
+    """A move of one particle as a move of all."""
+
+    def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
+        keys = jax.random.split(key, len(states.products))
+        shared = (jnp.float64(exponent), data, prior)
+        states, accepted = map_particles(step, (keys, states), shared, tile=tile, n_threads=settings.n_threads)
+        return states, float(np.mean(accepted))
+
+    return move
+
+
+@jax.jit
+def _log_likelihoods(states: State, data: Data) -> jax.Array:
+    def one(state: State) -> jax.Array:
+        particle, products = state
+        return gaussian.log_likelihood(data, products, particle.coefficients, particle.noise_variance)
+
+    return jax.vmap(one)(states)
+
+
+@jax.jit
+def _log_evidences(states: State, data: Data, prior: Prior, exponents: jax.Array) -> jax.Array:
+    def one(state: State) -> jax.Array:
+        path = gaussian.evidence_path(data, state.products, state.particle.noise_variance, prior)
+        return jax.vmap(path)(exponents)
+
+    return jax.vmap(one, out_axes=1)(states)
+
+
+SAMPLERS: dict[str, Callable[[Data, Prior, Settings, int], Sampler]] = {
+    "auto": collapsed_sampler,
+    "paper": paper_sampler,
+}

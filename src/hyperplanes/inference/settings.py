@@ -1,0 +1,28 @@
+"""Settings of a fit."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to sample. What to sample is the prior's and the data's business."""
+
+    n_hyperplanes: int
+    """Number of hidden units m."""
+    sampler: str = "auto"
+    """A name in `SAMPLERS`."""
+    n_particles: int = 500
+    """Number of particles."""
+    n_steps: int | None = None
+    """Number of equidistant exponents, None for adaptive ones."""
+    n_threads: int = 1
+    """Threads that share the particles on a CPU. It does not change the result."""
+    memory_budget: int = 2**30
+    """Bytes that a fit may hold at once beyond its inputs and its result. It does not change the result on a CPU."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_hyperplanes", 1), ("n_particles", 2), ("n_threads", 1), ("memory_budget", 1)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if self.n_steps is not None and self.n_steps < 1:
+            raise ValueError(f"n_steps must be at least 1 or None, got {self.n_steps}")

@@ -1,0 +1,25 @@
+"""The model: prior, features, Gaussian likelihood, the equal two-layer network, prediction."""
+
+from hyperplanes.model import gaussian
+from hyperplanes.model.data import Data, make_data
+from hyperplanes.model.features import cross_products, lift, relu_features, replaced_row, with_row
+from hyperplanes.model.network import Network, forward, from_network, to_network
+from hyperplanes.model.prior import Particle, Prior, draw_prior
+
+__all__ = [
+    "Data",
+    "Network",
+    "Particle",
+    "Prior",
+    "cross_products",
+    "draw_prior",
+    "forward",
+    "from_network",
+    "gaussian",
+    "lift",
+    "make_data",
+    "relu_features",
+    "replaced_row",
+    "to_network",
+    "with_row",
+]

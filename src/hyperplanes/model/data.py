@@ -1,0 +1,75 @@
+"""The rows of a regression in the layout that the sampler reads."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import DTypeLike
+from numpy.typing import ArrayLike
+
+LARGEST_BLOCK = 4096
+SMALLEST_BLOCK = 64
+
+
+class Data(NamedTuple):
+    """Rows in blocks, each row scaled by the square root of its weight.
+
+    ReLU features are positively homogeneous, s relu(<x, n> - mu) = relu(<s x, n> - s mu), so a scaled row yields scaled
+    features, and a row of zeros, which fills the last block up, yields none.
+    """
+
+    inputs: jax.Array
+    """(n_blocks, p + 1, block): the columns of the inputs, then a constant column."""
+    response: jax.Array
+    """(n_blocks, block)."""
+    n_rows: jax.Array
+    """Number of rows with positive weight, a float64 scalar."""
+    log_row_weights: jax.Array
+    """Sum of the logs of the row weights, a float64 scalar; zero without weights."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of input columns p."""
+        return self.inputs.shape[1] - 1
+
+
+def make_data(
+    inputs: ArrayLike, response: ArrayLike, row_weights: ArrayLike | None = None, *, dtype: DTypeLike = np.float32
+) -> Data:
+    """Lay rows out in blocks of a few fixed sizes, so that data sets of similar size share compiled programs.
+
+    Parameters
+    ----------
+    inputs : (n, p)
+        Inputs, scaled to about [-1, 1].
+    response : (n,)
+        Response, standardised.
+    row_weights : (n,), optional
+        Precision of each row relative to the noise: y_i ~ N(f(x_i), sigma^2 / weight_i). Rows of weight zero
+        are dropped.
+    dtype : numpy dtype
+        Of inputs and features. Sums over rows are accumulated in float64 from block to block.
+    """
+    rows = np.asarray(inputs, dtype=np.float64)
+    values = np.asarray(response, dtype=np.float64)
+    weights = np.ones(len(rows)) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
+    rows, values, weights = (array[weights > 0] for array in (rows, values, weights))
+    n_blocks, block = block_shape(len(rows))
+    padded = np.zeros((n_blocks * block, rows.shape[1] + 2))
+    padded[: len(rows)] = np.column_stack([rows, np.ones(len(rows)), values]) * np.sqrt(weights)[:, None]
+    blocks = np.moveaxis(padded.reshape(n_blocks, block, -1), 1, 2).astype(dtype)
+    return Data(
+        inputs=jnp.asarray(blocks[:, :-1]),
+        response=jnp.asarray(blocks[:, -1]),
+        n_rows=jnp.asarray(float(len(rows)), dtype=jnp.float64),
+        log_row_weights=jnp.asarray(np.log(weights).sum(), dtype=jnp.float64),
+    )
+
+
+def block_shape(n_rows: int) -> tuple[int, int]:
+    """Number and length of the blocks for `n_rows` rows: eight lengths an octave, at most 1/8 of them padding."""
+    n_blocks = max(1, -(-n_rows // LARGEST_BLOCK))
+    length = max(SMALLEST_BLOCK, -(-n_rows // n_blocks))
+    grain = 1 << max(0, (length - 1).bit_length() - 4)
+    return n_blocks, -(-length // grain) * grain

@@ -1,0 +1,55 @@
+"""ReLU features of rows and their cross products, the only passes over the data."""
+
+import jax
+import jax.numpy as jnp
+
+from hyperplanes.model.data import Data
+
+EXACT = jax.lax.Precision.HIGHEST
+"""Accelerators round float32 products to fewer bits unless told not to."""
+
+
+def lift(normals: jax.Array, offsets: jax.Array) -> jax.Array:
+    """Hyperplanes as vectors (n, -mu) of the space in which every row has a trailing 1: shape (..., p + 1)."""
+    return jnp.concatenate([normals, -offsets[..., None]], axis=-1)
+
+
+def relu_features(planes: jax.Array, inputs: jax.Array) -> jax.Array:
+    """relu(<x, n> - mu) for lifted hyperplanes (..., m, p + 1) and columns of rows (p + 1, rows): (..., m, rows)."""
+    return jnp.maximum(jnp.matmul(planes, inputs, precision=EXACT), 0)
+
+
+def cross_products(data: Data, normals: jax.Array, offsets: jax.Array) -> jax.Array:
+    """All inner products of (1, features, response) over the rows: float64, shape (m + 2, m + 2).
+
+    It holds Z'Z, Z'y and y'y, everything that the likelihood needs. Cost: n m (p + m) multiplications.
+    """
+    planes = lift(normals, offsets)
+    size = planes.shape[0] + 2
+
+    def add_block(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+        inputs, response = block
+        rows = jnp.concatenate([inputs[-1:], relu_features(planes, inputs), response[None]])
+        return total + jnp.matmul(rows, rows.T, precision=EXACT).astype(jnp.float64), None
+
+    total, _ = jax.lax.scan(add_block, jnp.zeros((size, size), dtype=jnp.float64), (data.inputs, data.response))
+    return total
+
+
+def replaced_row(data: Data, normals: jax.Array, offsets: jax.Array, unit: jax.Array) -> jax.Array:
+    """Row `unit` + 1 of the cross products alone: float64, shape (m + 2,). Cost: n m (p + 2) multiplications."""
+    planes = lift(normals, offsets)
+
+    def add_block(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+        inputs, response = block
+        features = relu_features(planes, inputs)
+        rows = jnp.concatenate([inputs[-1:], features, response[None]])
+        return total + jnp.matmul(rows, features[unit], precision=EXACT).astype(jnp.float64), None
+
+    total, _ = jax.lax.scan(add_block, jnp.zeros(planes.shape[0] + 2, dtype=jnp.float64), (data.inputs, data.response))
+    return total
+
+
+def with_row(products: jax.Array, unit: jax.Array, row: jax.Array) -> jax.Array:
+    """Cross products with row and column `unit` + 1 replaced."""
+    return products.at[unit + 1].set(row).at[:, unit + 1].set(row)

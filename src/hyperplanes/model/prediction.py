@@ -1,0 +1,161 @@
+"""Predictions: averages over the functions of the particles, never of their parameters.
+
+Every function walks over blocks of rows so that no array of (n_particles x rows) exceeds a number of bytes.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp, ndtr
+
+from hyperplanes.model.data import block_shape
+from hyperplanes.model.features import lift, relu_features
+
+Floats = NDArray[np.float64]
+
+ROW_COPIES = 6
+"""Arrays of (n_particles x rows) float64 that a prediction holds at once, as an upper bound."""
+N_HALVINGS = 60
+
+
+class Particles(Protocol):
+    """Weighted particles; the posterior that inference returns is one."""
+
+    @property
+    def normals(self) -> NDArray[np.floating]:
+        """(n_particles, m, p)."""
+
+    @property
+    def offsets(self) -> NDArray[np.floating]:
+        """(n_particles, m)."""
+
+    @property
+    def coefficients(self) -> Floats:
+        """(n_particles, m + 1)."""
+
+    @property
+    def noise_variance(self) -> Floats:
+        """(n_particles,)."""
+
+    @property
+    def log_weights(self) -> Floats:
+        """(n_particles,), normalised."""
+
+
+def moments(
+    particles: Particles, inputs: ArrayLike, *, with_variance: bool, max_bytes: int
+) -> tuple[Floats, Floats | None]:
+    """Posterior mean of the function, and its posterior variance where asked for, at each row."""
+    weights = np.exp(particles.log_weights)
+    means, variances = [], []
+    for values in function_values(particles, inputs, max_bytes):
+        mean = weights @ values
+        means.append(mean)
+        if with_variance:
+            variances.append(weights @ (values - mean) ** 2)
+    return np.concatenate(means), np.concatenate(variances) if with_variance else None
+
+
+def quantiles(
+    particles: Particles, inputs: ArrayLike, probabilities: ArrayLike, *, target: str, max_bytes: int
+) -> Floats:
+    """Quantiles of the posterior predictive distribution at each row: (n, n_probabilities).
+
+    Parameters
+    ----------
+    particles, inputs, max_bytes
+        As everywhere here.
+    probabilities : (n_probabilities,)
+        Between 0 and 1.
+    target : {"response", "mean"}
+        Of a new response, or of the function itself.
+    """
+    levels = np.asarray(probabilities, dtype=np.float64)
+    weights = np.exp(particles.log_weights)
+    scales = np.sqrt(particles.noise_variance)
+    blocks = []
+    for values in function_values(particles, inputs, max_bytes):
+        if target == "mean":
+            blocks.append(_weighted_quantiles(values, weights, levels))
+        else:
+            blocks.append(np.column_stack([_mixture_quantile(values, scales, weights, level) for level in levels]))
+    return np.concatenate(blocks)
+
+
+def log_density(particles: Particles, inputs: ArrayLike, response: ArrayLike, *, max_bytes: int) -> Floats:
+    """Log posterior predictive density of each response."""
+    observed = np.asarray(response, dtype=np.float64)
+    variance = particles.noise_variance[:, None]
+    blocks, start = [], 0
+    for values in function_values(particles, inputs, max_bytes):
+        errors = observed[start : start + values.shape[1]] - values
+        terms = -0.5 * (np.log(2 * np.pi * variance) + errors**2 / variance)
+        blocks.append(logsumexp(terms + particles.log_weights[:, None], axis=0))
+        start += values.shape[1]
+    return np.concatenate(blocks)
+
+
+def draw(
+    rng: np.random.Generator, particles: Particles, inputs: ArrayLike, n_draws: int, *, target: str, max_bytes: int
+) -> Floats:
+    """Draws from the posterior predictive distribution, (n, n_draws); one draw is one function at all rows."""
+    chosen = rng.choice(len(particles.log_weights), size=n_draws, p=np.exp(particles.log_weights))
+    scales = np.sqrt(particles.noise_variance[chosen])
+    blocks = []
+    for values in function_values(particles, inputs, max_bytes):
+        draws = values[chosen].T
+        blocks.append(draws if target == "mean" else draws + scales * rng.standard_normal(draws.shape))
+    return np.concatenate(blocks)
+
+
+def function_values(particles: Particles, inputs: ArrayLike, max_bytes: int) -> Iterator[Floats]:
+    """Yield the function of every particle at successive blocks of rows, (n_particles, rows), within `max_bytes`."""
+    rows = np.asarray(inputs)
+    largest = max(1, max_bytes // (8 * ROW_COPIES * len(particles.offsets)))
+    for start in range(0, len(rows), largest):
+        block = rows[start : start + largest]
+        n_blocks, length = block_shape(len(block))
+        size = min(largest, n_blocks * length)
+        padded = np.zeros((size, rows.shape[1]), dtype=particles.normals.dtype)
+        padded[: len(block)] = block
+        values = _evaluate(particles.normals, particles.offsets, particles.coefficients, padded)
+        yield np.asarray(values, dtype=np.float64)[:, : len(block)]
+
+
+@jax.jit
+def _evaluate(normals: jax.Array, offsets: jax.Array, coefficients: jax.Array, rows: jax.Array) -> jax.Array:
+    inputs = jnp.column_stack([rows, jnp.ones(len(rows), dtype=rows.dtype)]).T
+    output = coefficients.astype(rows.dtype)
+
+    def one(particle: tuple[jax.Array, jax.Array]) -> jax.Array:
+        planes, output = particle
+        return output[0] + jnp.matmul(output[1:], relu_features(planes, inputs), precision=jax.lax.Precision.HIGHEST)
+
+    values: jax.Array = jax.lax.map(one, (lift(normals, offsets), output), batch_size=8)
+    return values
+
+
+def _weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> Floats:
+    """Quantiles of weighted values along the first axis, linear between the mid-points of the weights."""
+    order = np.argsort(values, axis=0)
+    sorted_values = np.take_along_axis(values, order, axis=0)
+    sorted_weights = weights[order]
+    positions = np.cumsum(sorted_weights, axis=0) - 0.5 * sorted_weights
+    return np.array(
+        [np.interp(levels, positions[:, row], sorted_values[:, row]) for row in range(values.shape[1])]
+    ).reshape(-1, len(levels))
+
+
+def _mixture_quantile(values: Floats, scales: Floats, weights: Floats, level: float) -> Floats:
+    """Quantile of a mixture of Gaussians for each column of `values`, by bisection."""
+    low = (values - 40 * scales[:, None]).min(axis=0)
+    high = (values + 40 * scales[:, None]).max(axis=0)
+    for _ in range(N_HALVINGS):
+        middle = 0.5 * (low + high)
+        below = weights @ ndtr((middle - values) / scales[:, None]) < level
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(0.5 * (low + high))

@@ -1,0 +1,20 @@
+"""Markov moves on the unknowns of one particle.
+
+A move takes (key, state, exponent, data, prior) and returns the new state and whether its proposal was accepted. Each
+leaves prior * likelihood^exponent invariant. Moves are written for one particle; the caller vectorises them.
+"""
+
+from hyperplanes.moves.gibbs import refresh_output_layer, sweep_output_layer
+from hyperplanes.moves.redraw import redraw_given_coefficients
+from hyperplanes.moves.replace import replace
+from hyperplanes.moves.state import Move, State, make_state
+
+__all__ = [
+    "Move",
+    "State",
+    "make_state",
+    "redraw_given_coefficients",
+    "refresh_output_layer",
+    "replace",
+    "sweep_output_layer",
+]

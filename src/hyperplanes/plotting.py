@@ -1,0 +1,526 @@
+"""Pictures of a fitted model with two inputs, in the user's units.
+
+Every function draws on the `ax` it is given, or on pyplot's current one, and returns it. matplotlib is imported on
+first use: `pip install "hyperplanes[plot]"`.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+VALUE_MAP = ("viridis", 0.3, 1.0)
+"""Colours of responses and predictions: perceptually even and safe for colour-blind readers. The dark end is left
+out so that dark lines stay visible everywhere."""
+UNCERTAINTY_MAP = "YlOrBr"
+"""Colours of widths, which must not be mistaken for values."""
+HYPERPLANE_COLOR = "black"
+TRUTH_COLOR = "#d7191c"
+FUNCTION_BAND_COLOR = "#1f5fa8"
+RESPONSE_BAND_COLOR = "#a9c9ea"
+
+
+class Posterior(Protocol):
+    """Weighted hyperplanes in model units."""
+
+    @property
+    def normals(self) -> Floats:
+        """Unit normals, (n_particles, n_hyperplanes, n_columns)."""
+
+    @property
+    def offsets(self) -> Floats:
+        """Offsets, (n_particles, n_hyperplanes)."""
+
+    @property
+    def log_weights(self) -> Floats:
+        """Log-weights of the particles, normalised, (n_particles,)."""
+
+
+class Scaler(Protocol):
+    """The map from the user's units to model units, (x - center_) / scale_."""
+
+    @property
+    def center_(self) -> Floats:
+        """One entry per column."""
+
+    @property
+    def scale_(self) -> Floats:
+        """One entry per column, positive."""
+
+
+class Model(Protocol):
+    """What a picture asks of a fitted estimator."""
+
+    @property
+    def posterior_(self) -> Posterior:
+        """The weighted particles."""
+
+    @property
+    def input_scaler_(self) -> Scaler:
+        """The scaling of the inputs."""
+
+    def predict(self, X: Any) -> Floats:
+        """Return the posterior mean function, (n_rows,)."""
+
+    def predict_interval(self, X: Any, *, coverage: float, target: str) -> Floats:
+        """Return the interval of the response or of the mean function, (n_rows, 2)."""
+
+
+class Truth(Protocol):
+    """A known answer, in the user's units."""
+
+    @property
+    def normals(self) -> Floats:
+        """Normals of the true hyperplanes, (n_hyperplanes, 2)."""
+
+    @property
+    def offsets(self) -> Floats:
+        """Offsets of the true hyperplanes, (n_hyperplanes,)."""
+
+    def function(self, X: Floats) -> Floats:
+        """Return the true function, (n_rows,)."""
+
+
+class Rectangle(NamedTuple):
+    """The part of the plane that is drawn."""
+
+    low: Floats
+    """Its lower left corner, (2,)."""
+    high: Floats
+    """Its upper right corner, (2,)."""
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """Left, right, bottom, top: matplotlib's order."""
+        return (float(self.low[0]), float(self.high[0]), float(self.low[1]), float(self.high[1]))
+
+
+class Slice(NamedTuple):
+    """A straight cut through the rectangle along one column."""
+
+    column: int
+    """The column that varies."""
+    at: float
+    """The value of the other column."""
+
+    def points(self, rectangle: Rectangle, n_points: int) -> Floats:
+        """Return evenly spaced points of the cut, (n_points, 2)."""
+        points = np.full((n_points, 2), self.at)
+        points[:, self.column] = np.linspace(rectangle.low[self.column], rectangle.high[self.column], n_points)
+        return points
+
+
+class Frame(NamedTuple):
+    """What the panels of one picture share."""
+
+    rectangle: Rectangle
+    """The part of the plane that is drawn."""
+    colors: Mapping[str, Any]
+    """Ends of the scale of y, as matplotlib's `vmin` and `vmax`."""
+    cut: Slice
+    """The cut through the surface."""
+    truth: Truth | None
+    """The known answer, if there is one."""
+
+    @property
+    def bounds(self) -> Floats:
+        """Smallest and largest value of each input, (2, 2)."""
+        return np.column_stack(self.rectangle)
+
+
+def clip_lines(normals: ArrayLike, offsets: ArrayLike, rectangle: Rectangle) -> Floats:
+    """Cut the lines <x, n> = mu to a rectangle.
+
+    Parameters
+    ----------
+    normals : array-like, (n_lines, 2)
+        Of any length; those of length 0 are no lines and are left out.
+    offsets : array-like, (n_lines,)
+    rectangle : Rectangle
+
+    Returns
+    -------
+    array, (n_inside, 2, 2)
+        Both ends of each line that crosses the rectangle, in the order given; lines that miss it are left out.
+    """
+    unit, distance = _unit_lines(np.asarray(normals, dtype=np.float64), np.asarray(offsets, dtype=np.float64))
+    direction = np.column_stack([-unit[:, 1], unit[:, 0]])
+    foot = unit * distance[:, None]
+    # Liang-Barsky: the line is inside column k between two values of its parameter; keep what both columns allow.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        first, second = (rectangle.low - foot) / direction, (rectangle.high - foot) / direction
+    parallel = direction == 0.0
+    inside = (rectangle.low <= foot) & (foot <= rectangle.high)
+    start = np.where(parallel, np.where(inside, -np.inf, np.inf), np.minimum(first, second)).max(axis=1)
+    stop = np.where(parallel, np.inf, np.maximum(first, second)).min(axis=1)
+    crosses = start < stop
+    ends = np.stack([start, stop], axis=1)[crosses]
+    segments: Floats = foot[crosses][:, None, :] + ends[:, :, None] * direction[crosses][:, None, :]
+    return segments
+
+
+def _unit_lines(normals: Floats, offsets: Floats) -> tuple[Floats, Floats]:
+    length = np.linalg.norm(normals, axis=1)
+    lines = (length > 0.0) & np.isfinite(length) & np.isfinite(offsets)
+    return normals[lines] / length[lines, None], offsets[lines] / length[lines]
+
+
+def plot_hyperplanes(
+    model: Model,
+    ax: Any = None,
+    *,
+    n_sets: int = 200,
+    bounds: ArrayLike | None = None,
+    **style: Any,
+) -> Any:
+    """Draw posterior hyperplanes as translucent lines: the darker the bundle, the surer the place.
+
+    Parameters
+    ----------
+    model : fitted estimator with two inputs
+    ax : matplotlib Axes, optional
+        The current one by default.
+    n_sets : int
+        How many particles to draw, taken evenly from the weighted posterior.
+    bounds : array-like, (2, 2), optional
+        Smallest and largest value to draw of each input. By default those of the data fitted.
+    **style
+        Further settings of matplotlib's LineCollection.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    rectangle = _rectangle(model, bounds)
+    normals, offsets = _posterior_lines(model, n_sets)
+    settings = {"color": HYPERPLANE_COLOR, "alpha": _line_opacity(n_sets), "linewidth": 0.6, "zorder": 3, **style}
+    return _add_lines(_axes(ax), normals, offsets, rectangle, settings)
+
+
+def plot_surface(
+    model: Model,
+    ax: Any = None,
+    *,
+    uncertainty: bool = False,
+    coverage: float = 0.95,
+    n_grid: int = 80,
+    bounds: ArrayLike | None = None,
+    **style: Any,
+) -> Any:
+    """Draw the predicted mean function of two inputs, or how uncertain it is, as a coloured map.
+
+    Parameters
+    ----------
+    model : fitted estimator with two inputs
+    ax : matplotlib Axes, optional
+        The current one by default. The picture drawn is `ax.images[-1]`, for a colour bar.
+    uncertainty : bool
+        Draw the half-width of the function's interval, the "plus or minus", in place of the mean.
+    coverage : float
+        Of that interval.
+    n_grid : int
+        Cells per input.
+    bounds : array-like, (2, 2), optional
+        Smallest and largest value to draw of each input. By default those of the data fitted.
+    **style
+        Further settings of `ax.imshow`.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    rectangle = _rectangle(model, bounds)
+    cells = _cell_centres(rectangle, n_grid)
+    if uncertainty:
+        interval = _interval(model, cells, coverage, "mean")
+        values, settings = (interval[:, 1] - interval[:, 0]) / 2.0, {"cmap": UNCERTAINTY_MAP, "vmin": 0.0}
+    else:
+        values, settings = _mean(model, cells), {"cmap": _value_map()}
+    ax = _axes(ax)
+    picture = values.reshape(n_grid, n_grid)
+    settings = {"interpolation": "bilinear", "aspect": "auto", **settings, **style}
+    ax.imshow(picture, origin="lower", extent=rectangle.extent, **settings)
+    return _label_square(ax, model, rectangle)
+
+
+def plot_slice(
+    model: Model,
+    ax: Any = None,
+    *,
+    column: int = 0,
+    at: float | None = None,
+    data: tuple[ArrayLike, ArrayLike] | None = None,
+    truth: Truth | None = None,
+    coverage: float = 0.95,
+    bounds: ArrayLike | None = None,
+    n_points: int = 200,
+) -> Any:
+    """Draw a cut through the surface with the intervals of the function and of a new response.
+
+    Parameters
+    ----------
+    model : fitted estimator with two inputs
+    ax : matplotlib Axes, optional
+        The current one by default.
+    column : int
+        The input along which to cut.
+    at : float, optional
+        The value of the other input. Its middle by default.
+    data : (X, y), optional
+        Rows to show where they lie within a fortieth of the range of the cut.
+    truth : object with `function(X)`, optional
+        The true function, drawn as a line.
+    coverage : float
+        Of both intervals.
+    bounds : array-like, (2, 2), optional
+        Smallest and largest value to draw of each input. By default those of the data fitted.
+    n_points : int
+        Points along the cut.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    rectangle = _rectangle(model, bounds)
+    middle = float((rectangle.low[1 - column] + rectangle.high[1 - column]) / 2.0)
+    cut = Slice(column, middle if at is None else at)
+    ax = _axes(ax)
+    points = cut.points(rectangle, n_points)
+    place = points[:, column]
+    percent = f"{100 * coverage:g}%"
+    for target, color, label in (
+        ("response", RESPONSE_BAND_COLOR, f"{percent} of new responses"),
+        ("mean", FUNCTION_BAND_COLOR, f"{percent} band of the function"),
+    ):
+        low, high = _interval(model, points, coverage, target).T
+        ax.fill_between(place, low, high, color=color, alpha=0.55, linewidth=0, label=label)
+    if data is not None:
+        _scatter_near(ax, cut, rectangle, np.asarray(data[0]), np.asarray(data[1]))
+    ax.plot(place, _mean(model, points), color=FUNCTION_BAND_COLOR, linewidth=1.6, label="predicted mean")
+    if truth is not None:
+        ax.plot(place, truth.function(points), color=TRUTH_COLOR, linewidth=1.4, linestyle="--", label="true function")
+    ax.set_xlim(place[0], place[-1])
+    ax.set_xlabel(_input_names(model)[column])
+    ax.set_ylabel("y")
+    return ax
+
+
+def plot_fit(model: Model, X: ArrayLike, y: ArrayLike, *, truth: Truth | None = None, figure: Any = None) -> Any:
+    """Draw a fit of two inputs at a glance: the data, the hyperplanes found, the doubt left and a cut through it.
+
+    Parameters
+    ----------
+    model : fitted estimator with two inputs
+    X, y : array-like
+        The data fitted, (n_rows, 2) and (n_rows,).
+    truth : object with `normals`, `offsets` and `function(X)`, optional
+        The known answer of simulated data.
+    figure : matplotlib Figure, optional
+        An empty one to draw on; a new one of pyplot's by default.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    frame = _frame(model, X, y, truth)
+    figure = _pyplot().figure(**FIGURE_STYLE) if figure is None else figure
+    axes = figure.subplot_mosaic([["data", "fit", "doubt"], ["cut", "cut", "cut"]], height_ratios=[1.0, 0.75])
+    _draw_data(axes["data"], model, X, y, frame)
+    _draw_found(axes["fit"], model, frame)
+    _draw_doubt(axes["doubt"], model, frame)
+    _draw_cut(axes["cut"], model, X, y, frame)
+    _add_colour_bars(figure, axes)
+    return figure
+
+
+def _add_colour_bars(figure: Any, axes: Mapping[str, Any]) -> None:
+    bars: dict[str, Any] = {"location": "bottom", "pad": 0.02}
+    values, doubt = axes["fit"].images[-1], axes["doubt"].images[-1]
+    figure.colorbar(values, ax=[axes["data"], axes["fit"]], label="y", extend="both", aspect=40, **bars)
+    bar = figure.colorbar(doubt, ax=axes["doubt"], label="± around the predicted mean", aspect=20, **bars)
+    bar.ax.locator_params(axis="x", nbins=5)
+
+
+FIGURE_STYLE: Mapping[str, Any] = {"figsize": (10.0, 7.4), "dpi": 120, "layout": "constrained"}
+"""Size of the picture of a fit: 1200 pixels wide."""
+
+
+def new_figure() -> Any:
+    """Return an empty figure that pyplot does not know of, to draw on and save without a window."""
+    _pyplot()
+    from matplotlib.figure import Figure
+
+    return Figure(**FIGURE_STYLE)
+
+
+def check_picture_path(path: Path) -> None:
+    """Raise an error now if a picture could not be written to `path` later, after a long fit."""
+    formats = sorted(new_figure().canvas.get_supported_filetypes())
+    if path.suffix.lower().lstrip(".") not in formats:
+        raise ValueError(f"the picture's name must end in one of .{', .'.join(formats)}, got {str(path)!r}")
+    if path.is_dir():
+        raise IsADirectoryError(f"the picture must be a file, got the folder {str(path)!r}")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of the picture does not exist: {str(path.parent)!r}")
+
+
+def _draw_data(ax: Any, model: Model, X: Floats, y: Floats, frame: Frame) -> None:
+    ax.scatter(*X.T, c=y, s=7, linewidths=0, cmap=_value_map(), rasterized=True, **frame.colors)
+    _label_square(ax, model, frame.rectangle)
+    _draw_truth(ax, frame, linewidth=2.4)
+    ax.set_title(f"The data: {len(y):,} noisy rows" + ("\nred: lines where the truth bends" if frame.truth else ""))
+
+
+def _draw_found(ax: Any, model: Model, frame: Frame) -> None:
+    plot_surface(model, ax, bounds=frame.bounds, **frame.colors)
+    plot_hyperplanes(model, ax, bounds=frame.bounds)
+    _draw_truth(ax, frame, linewidth=1.2, linestyle=(0, (4, 4)))
+    ax.set_title("The fit: predicted mean and\nposterior lines where it bends (black)")
+
+
+def _draw_doubt(ax: Any, model: Model, frame: Frame) -> None:
+    plot_surface(model, ax, uncertainty=True, bounds=frame.bounds)
+    (ax.axhline if frame.cut.column == 0 else ax.axvline)(frame.cut.at, color="black", linewidth=1.2, linestyle=":")
+    ax.set_title("The doubt: half-width of the\n95% band of the function")
+
+
+def _draw_cut(ax: Any, model: Model, X: Floats, y: Floats, frame: Frame) -> None:
+    cut = frame.cut
+    plot_slice(model, ax, column=cut.column, at=cut.at, data=(X, y), truth=frame.truth, bounds=frame.bounds)
+    other = _input_names(model)[1 - cut.column]
+    ax.set_title(f"A cut through the surface along the dotted line, {other} = {cut.at:.2f}")
+    ax.figure.legend(*ax.get_legend_handles_labels(), ncols=5, frameon=False, loc="outside lower center")
+
+
+def _draw_truth(ax: Any, frame: Frame, **style: Any) -> None:
+    if frame.truth is not None:
+        settings = {"color": TRUTH_COLOR, "zorder": 4, **style}
+        _add_lines(ax, frame.truth.normals, frame.truth.offsets, frame.rectangle, settings)
+
+
+def _frame(model: Model, X: Floats, y: Floats, truth: Truth | None) -> Frame:
+    rectangle = _rectangle(model, np.column_stack([X.min(axis=0), X.max(axis=0)]))
+    low, high = np.quantile(y, [0.005, 0.995])
+    return Frame(rectangle, {"vmin": float(low), "vmax": float(high)}, _telling_slice(model, rectangle), truth)
+
+
+def _telling_slice(model: Model, rectangle: Rectangle, n_grid: int = 61) -> Slice:
+    """Return the axis-parallel cut along which the prediction bends most, away from the edges."""
+    surface = _mean(model, _cell_centres(rectangle, n_grid)).reshape(n_grid, n_grid)
+    inner = slice(n_grid // 10, n_grid - n_grid // 10)
+    bends = [np.abs(np.diff(rows, 2)).sum(axis=1)[inner] for rows in (surface, surface.T)]
+    column = int(np.argmax([bend.max() for bend in bends]))
+    share = (inner.start + int(np.argmax(bends[column])) + 0.5) / n_grid
+    other = 1 - column
+    return Slice(column, float(rectangle.low[other] + share * (rectangle.high[other] - rectangle.low[other])))
+
+
+def _mean(model: Model, points: Floats) -> Floats:
+    with _nameless():
+        return np.asarray(model.predict(points))
+
+
+def _interval(model: Model, points: Floats, coverage: float, target: str) -> Floats:
+    with _nameless():
+        return np.asarray(model.predict_interval(points, coverage=coverage, target=target))
+
+
+@contextmanager
+def _nameless() -> Iterator[None]:
+    """Let a model that was fitted on named columns predict on a plain grid without scikit-learn's warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+
+
+def _posterior_lines(model: Model, n_sets: int) -> tuple[Floats, Floats]:
+    """Return normals and offsets, in the user's units, of evenly weighted particles."""
+    posterior, scaler = model.posterior_, model.input_scaler_
+    total = np.cumsum(np.exp(np.asarray(posterior.log_weights)))
+    chosen = np.searchsorted(total, (np.arange(n_sets) + 0.5) / n_sets * total[-1])
+    normals = np.asarray(posterior.normals)[chosen].reshape(-1, 2)
+    offsets = np.asarray(posterior.offsets)[chosen].ravel()
+    # <n, (x - c) / s> = mu is <n / s, x> = mu + <n / s, c>.
+    scaled = normals / np.asarray(scaler.scale_)
+    return scaled, offsets + scaled @ np.asarray(scaler.center_)
+
+
+def _add_lines(
+    ax: Any, normals: ArrayLike, offsets: ArrayLike, rectangle: Rectangle, settings: Mapping[str, Any]
+) -> Any:
+    _pyplot()
+    from matplotlib.collections import LineCollection
+
+    segments = list(clip_lines(normals, offsets, rectangle))
+    ax.add_collection(LineCollection(segments, **settings), autolim=False)
+    ax.set(xlim=rectangle.extent[:2], ylim=rectangle.extent[2:])
+    return ax
+
+
+def _line_opacity(n_sets: int) -> float:
+    return float(np.clip(10.0 / n_sets, 0.03, 1.0))
+
+
+def _scatter_near(ax: Any, cut: Slice, rectangle: Rectangle, X: Floats, y: Floats) -> None:
+    other = 1 - cut.column
+    reach = (rectangle.high[other] - rectangle.low[other]) / 40.0
+    near = np.abs(X[:, other] - cut.at) <= reach
+    ax.scatter(X[near, cut.column], y[near], s=9, color="0.35", linewidths=0, label="data near the cut")
+
+
+def _cell_centres(rectangle: Rectangle, n_grid: int) -> Floats:
+    """Return the centres of an n_grid x n_grid grid of cells, the first column varying fastest."""
+    share = (np.arange(n_grid) + 0.5) / n_grid
+    first, second = (low + share * (high - low) for low, high in zip(rectangle.low, rectangle.high, strict=True))
+    return np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2)
+
+
+def _rectangle(model: Model, bounds: ArrayLike | None) -> Rectangle:
+    center, scale = np.asarray(model.input_scaler_.center_), np.asarray(model.input_scaler_.scale_)
+    if len(center) != 2:
+        raise ValueError(f"this picture needs a model of 2 inputs, got one of {len(center)}")
+    limits = np.stack([center - scale, center + scale], axis=1) if bounds is None else np.asarray(bounds, dtype=float)
+    if limits.shape != (2, 2) or not np.isfinite(limits).all() or (limits[:, 0] >= limits[:, 1]).any():
+        raise ValueError(
+            "bounds must be a finite (low, high) of each of 2 inputs with low < high, "
+            f"got {limits.tolist()}: a constant input needs bounds of its own"
+        )
+    return Rectangle(*limits.T)
+
+
+def _input_names(model: Model) -> Sequence[str]:
+    return [str(name) for name in getattr(model, "feature_names_in_", ("x1", "x2"))]
+
+
+def _label_square(ax: Any, model: Model, rectangle: Rectangle) -> Any:
+    first, second = _input_names(model)
+    ax.set(xlim=rectangle.extent[:2], ylim=rectangle.extent[2:], xlabel=first, ylabel=second, box_aspect=1.0)
+    ax.locator_params(nbins=5)
+    return ax
+
+
+def _value_map() -> Any:
+    pyplot = _pyplot()
+    from matplotlib.colors import ListedColormap
+
+    name, low, high = VALUE_MAP
+    return ListedColormap(pyplot.get_cmap(name)(np.linspace(low, high, 256)))
+
+
+def _axes(ax: Any) -> Any:
+    return _pyplot().gca() if ax is None else ax
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as pyplot
+    except ImportError as error:
+        raise ImportError('plots need matplotlib: pip install "hyperplanes[plot]"') from error
+    return pyplot

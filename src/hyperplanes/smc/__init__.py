@@ -1,0 +1,31 @@
+"""Annealed sequential Monte Carlo for any target.
+
+Nothing here knows what a hyperplane is: a target is a population of particles, the path of its tempered log likelihoods
+and a Markov move. That is what lets the sampler be tested on targets whose evidence is known exactly.
+"""
+
+from hyperplanes.smc.annealing import Likelihoods, Move, Path, Population, Step, anneal, step
+from hyperplanes.smc.genealogy import evidence_variance
+from hyperplanes.smc.resampling import RESAMPLERS, resample
+from hyperplanes.smc.schedules import AdaptiveSchedule, FixedSchedule, Schedule
+from hyperplanes.smc.weights import conditional_ess, ess, log_mean_exp, normalise
+
+__all__ = [
+    "RESAMPLERS",
+    "AdaptiveSchedule",
+    "FixedSchedule",
+    "Likelihoods",
+    "Move",
+    "Path",
+    "Population",
+    "Schedule",
+    "Step",
+    "anneal",
+    "conditional_ess",
+    "ess",
+    "evidence_variance",
+    "log_mean_exp",
+    "normalise",
+    "resample",
+    "step",
+]

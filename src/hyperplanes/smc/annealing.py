@@ -1,0 +1,138 @@
+"""Annealed sequential Monte Carlo: weigh, resample, move (Algorithm 2 of the paper, in the right order)."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from hyperplanes.smc.genealogy import Indices
+from hyperplanes.smc.resampling import resample
+from hyperplanes.smc.schedules import Schedule
+from hyperplanes.smc.weights import Floats, ess, log_mean_exp, normalise
+
+Likelihoods = Callable[[Floats], Floats]
+"""From exponents (k,) to the tempered log likelihoods (k, n_particles), zero at exponent 0."""
+
+Path = Callable[[Any], Likelihoods]
+"""From particles to their `Likelihoods`: what is costly is done once for all exponents."""
+
+Move = Callable[[jax.Array, Any, float], tuple[Any, float]]
+"""From (key, particles, exponent) to the moved particles and the share of proposals that were accepted."""
+
+
+class Population(NamedTuple):
+    """Weighted particles that represent the target at one exponent."""
+
+    particles: Any
+    """A pytree whose leaves have a leading axis of length n_particles."""
+    log_weights: Floats
+    """Normalised log weights, shape (n_particles,)."""
+    exponent: float
+    """0 at the prior, 1 at the posterior."""
+    log_evidence: float
+    """Log of the mean tempered likelihood under the prior, estimated so far."""
+    first_ancestors: Indices
+    """Index of the prior draw that each particle descends from, shape (n_particles,)."""
+
+
+class Step(NamedTuple):
+    """What one step of annealing did."""
+
+    exponent: float
+    """Exponent after the step."""
+    ess: float
+    """Effective sample size after weighing, before any resampling."""
+    weights: Floats
+    """Normalised weights after weighing, before any resampling."""
+    ancestors: Indices | None
+    """Index of each particle's parent, None where the step did not resample."""
+    acceptance: float
+    """Share of the proposals that the move accepted."""
+    log_evidence: float
+    """Estimated so far."""
+    n_ancestors: int
+    """Prior draws with living descendants. Once it is small, the effective sample size says nothing."""
+
+
+def step(
+    key: jax.Array,
+    population: Population,
+    path: Path,
+    move: Move,
+    *,
+    schedule: Schedule,
+    scheme: str = "systematic",
+    resample_below: float = 0.5,
+) -> tuple[Population, Step]:
+    """Take one step: weigh with the particles as they are, resample, then move at the new exponent.
+
+    Parameters
+    ----------
+    key : jax.Array
+        Random key.
+    population : Population
+        Particles at the exponent before.
+    path, move
+        The target, see `Path` and `Move`. `move` has to leave the target at its exponent invariant. A particle whose
+        likelihood is not a number gets no weight.
+    schedule : Schedule
+        Chooses the next exponent.
+    scheme : str
+        One of `RESAMPLERS`.
+    resample_below : float
+        Resample where the effective sample size falls below this share of the particles; 1 resamples at every step.
+    """
+    particles, log_weights, exponent, log_evidence, first_ancestors = population
+    key_resample, key_move = jax.random.split(key)
+    log_likelihoods = path(particles)
+    before = log_likelihoods(np.array([exponent]))[0]
+
+    def log_increments(exponents: Floats) -> Floats:
+        increments = log_likelihoods(exponents) - before
+        return np.where(np.isnan(increments), -np.inf, increments)
+
+    exponent = schedule.next_exponent(exponent, log_weights, log_increments)
+    increments = log_increments(np.array([exponent]))[0]
+    log_evidence += float(log_mean_exp(log_weights, increments))
+    log_weights = normalise(log_weights + increments)
+    n_effective, weights, ancestors = float(ess(log_weights)), np.exp(log_weights), None
+    if resample_below >= 1.0 or n_effective < resample_below * len(log_weights):
+        ancestors = resample(key_resample, log_weights, scheme)
+        particles = _select(particles, ancestors)
+        first_ancestors = first_ancestors[ancestors]
+        log_weights = np.full(len(log_weights), -np.log(len(log_weights)))
+    particles, acceptance = move(key_move, particles, exponent)
+    n_ancestors = len(np.unique(first_ancestors))
+    info = Step(exponent, n_effective, weights, ancestors, acceptance, log_evidence, n_ancestors)
+    return Population(particles, log_weights, exponent, log_evidence, first_ancestors), info
+
+
+def anneal(
+    key: jax.Array, particles: Any, path: Path, move: Move, *, schedule: Schedule, **options: Any
+) -> Iterator[tuple[Population, Step]]:
+    """Anneal draws from the prior to the posterior, yielding every step.
+
+    Parameters
+    ----------
+    key : jax.Array
+        Random key.
+    particles : pytree
+        Independent draws from the prior; the leading axis counts them.
+    path, move, schedule, **options
+        See `step`.
+    """
+    n_particles = len(jax.tree.leaves(particles)[0])
+    equal = np.full(n_particles, -np.log(n_particles))
+    population = Population(particles, equal, 0.0, 0.0, np.arange(n_particles))
+    n_taken = 0
+    while population.exponent < 1.0:
+        key_step = jax.random.fold_in(key, n_taken)
+        population, info = step(key_step, population, path, move, schedule=schedule, **options)
+        n_taken += 1
+        yield population, info
+
+
+@jax.jit
+def _select(particles: Any, indices: Indices) -> Any:
+    return jax.tree.map(lambda leaf: leaf[indices], particles)

@@ -1,0 +1,46 @@
+"""Log weights of particles: normalisation and how many particles they are worth."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+Floats = NDArray[np.float64]
+
+
+def normalise(log_weights: Floats) -> Floats:
+    """Log weights shifted so that the weights sum to one (along the last axis)."""
+    return np.asarray(log_weights - logsumexp(log_weights, axis=-1, keepdims=True))
+
+
+def log_mean_exp(log_weights: Floats, log_increments: Floats) -> Floats:
+    """Log of the weighted mean of the increments: one factor of the evidence.
+
+    Parameters
+    ----------
+    log_weights : (n_particles,)
+        Normalised log weights before the increment.
+    log_increments : (..., n_particles)
+        Log of tempered likelihood at the new exponent over that at the old one.
+    """
+    return np.asarray(logsumexp(log_weights + log_increments, axis=-1))
+
+
+def ess(log_weights: Floats) -> Floats:
+    """Effective sample size (sum w)^2 / sum w^2, along the last axis.
+
+    BlackJAX's `smc.ess` computes the same number on the device for one vector; here whole grids of candidate exponents
+    are judged at once on the host, where the weights live.
+    """
+    return np.asarray(np.exp(2 * logsumexp(log_weights, axis=-1) - logsumexp(2 * log_weights, axis=-1)))
+
+
+def conditional_ess(log_weights: Floats, log_increments: Floats) -> Floats:
+    """Conditional effective sample size of one step (Zhou, Johansen & Aston 2016), between 0 and n_particles.
+
+    It measures how far apart two successive targets are, whatever the weights were before; with equal weights it is the
+    effective sample size.
+    """
+    n_particles = log_weights.shape[-1]
+    first = logsumexp(log_weights + log_increments, axis=-1)
+    second = logsumexp(log_weights + 2 * log_increments, axis=-1)
+    return np.asarray(n_particles * np.exp(2 * first - second))

@@ -1,0 +1,87 @@
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from hyperplanes.estimators import HyperplanesWarning
+from hyperplanes.estimators.diagnostics import FitSummary, diagnose
+from hyperplanes.inference import Posterior, Trace
+from hyperplanes.model import Prior
+
+PRIOR = Prior(noise_shape=3.0, noise_scale=0.5)
+
+
+def make_posterior(n_particles=100, n_distinct=100, acceptance=0.3, noise_variance=0.2, n_hyperplanes=2):
+    offsets = np.arange(n_particles * n_hyperplanes, dtype=float).reshape(n_particles, n_hyperplanes)
+    steps = np.ones(4)
+    return Posterior(
+        normals=np.ones((n_particles, n_hyperplanes, 1)),
+        offsets=offsets[np.arange(n_particles) % n_distinct],
+        coefficients=np.ones((n_particles, n_hyperplanes + 1)),
+        noise_variance=np.full(n_particles, noise_variance),
+        log_weights=np.full(n_particles, -np.log(n_particles)),
+        log_evidence=-10.0,
+        log_evidence_error=0.1,
+        trace=Trace(np.array([0.1, 0.3, 0.7, 1.0]), 90 * steps, acceptance * steps, np.array([80, 60, 40, 30]), steps),
+    )
+
+
+def make_summary(n_rows=50, response_scale=2.0, constant_response=False):
+    return FitSummary(PRIOR, n_rows, response_scale, constant_response)
+
+
+def test_numbers_of_a_good_fit():
+    found = diagnose(make_posterior(), make_summary())
+    assert found.ess == pytest.approx(100)
+    assert (found.n_particles, found.n_steps, found.n_distinct, found.n_ancestors) == (100, 4, 100, 30)
+    assert found.acceptance == pytest.approx(0.3)
+    assert found.noise_std == pytest.approx(2 * np.sqrt(0.2))
+    assert found.noise_floor == pytest.approx(2 * np.sqrt(0.5 / 27))
+    assert found.messages == ()
+
+
+def test_ess_of_uneven_weights():
+    posterior = make_posterior(n_particles=3)._replace(log_weights=np.log([0.5, 0.25, 0.25]))
+    assert diagnose(posterior, make_summary()).ess == pytest.approx(1 / 0.375)
+
+
+@pytest.mark.parametrize(
+    ("posterior", "summary", "trouble", "advice"),
+    [
+        (make_posterior(n_distinct=4), make_summary(), "genealogy has collapsed.* only 4 distinct", "Raise n_steps"),
+        (make_posterior(acceptance=0.0), make_summary(), "No Markov move was accepted", "Raise n_steps"),
+        (make_posterior(), make_summary(constant_response=True), "y is constant", "Check that y"),
+        (
+            make_posterior(noise_variance=1.0),
+            make_summary(n_rows=2),
+            "2 hyperplanes are more than 2 rows",
+            "Lower n_hyperplanes",
+        ),
+        (make_posterior(noise_variance=0.02), make_summary(), "as small as the prior allows", "smaller noise_scale"),
+    ],
+)
+def test_trouble_is_told_with_advice(posterior, summary, trouble, advice):
+    (message,) = diagnose(posterior, summary).messages
+    assert re.search(trouble, message)
+    assert advice in message
+
+
+def test_fit_warns_where_the_user_called_it(example, make_regressor):
+    with pytest.warns(HyperplanesWarning, match="2 hyperplanes are more than 2 rows") as caught:
+        model = make_regressor().fit(example.X[:2], example.y[:2])
+    assert {warning.filename for warning in caught} == {__file__}
+    assert [str(warning.message) for warning in caught] == list(model.diagnostics_.messages)
+
+
+def test_collapse_of_a_real_fit_is_found(make_rows, make_regressor):
+    X, y, _ = make_rows(n_rows=480)
+    with pytest.warns(HyperplanesWarning, match="genealogy has collapsed|No Markov move"):
+        make_regressor(sampler="paper", n_steps=2).fit(X, y)
+
+
+def test_good_fit_warns_of_nothing(example, make_regressor):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = make_regressor().fit(example.X, example.y)
+    assert model.diagnostics_.messages == ()

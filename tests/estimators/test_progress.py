@@ -1,0 +1,46 @@
+import math
+
+import pytest
+
+from hyperplanes.estimators.progress import clock, observer, steps_left
+from hyperplanes.inference import Progress
+
+
+def report(step, exponent, n_steps=None):
+    return Progress(step=step, n_steps=n_steps, exponent=exponent, ess=100.0, acceptance=0.25, n_ancestors=50)
+
+
+def test_steps_of_a_fixed_schedule_are_counted():
+    assert steps_left(report(1, 0.01, 100), report(30, 0.3, 100)) == 70
+
+
+def test_steps_of_an_adaptive_schedule_follow_the_log_of_the_exponent():
+    assert steps_left(report(1, 2.0**-10), report(5, 2.0**-6)) == pytest.approx(6)
+
+
+def test_nothing_is_guessed_from_one_step():
+    assert steps_left(report(1, 0.01), report(1, 0.01)) is None
+
+
+def test_nothing_is_left_at_the_posterior():
+    assert steps_left(report(1, 0.01), report(7, 1.0)) == 0
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.2, "0:00"), (75, "1:15"), (3700, "1:01:40")])
+def test_clock(seconds, text):
+    assert clock(seconds) == text
+
+
+def test_bar_shows_exponent_ess_acceptance_and_time_left(capsys):
+    with observer(True) as observe:
+        for step in range(1, 6):
+            observe(report(step, math.ldexp(1.0, step - 5)))
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    for text in ("exponent 1", "ESS 100", "accepted 25%", "left 0:00"):
+        assert text in captured.err
+
+
+def test_nothing_is_printed_unless_asked_for(example, make_regressor, capfd):
+    make_regressor().fit(example.X, example.y).predict(example.X_new)
+    assert capfd.readouterr() == ("", "")

@@ -1,1 +1,10 @@
 """Bayesian regression with two-layer ReLU networks whose hidden units are a Poisson process of hyperplanes."""
+
+from importlib.metadata import version
+
+from hyperplanes.estimators import HyperplaneProcessRegressor, HyperplanesWarning
+from hyperplanes.inference import Posterior
+from hyperplanes.model import Prior
+
+__version__ = version("hyperplanes")
+__all__ = ["HyperplaneProcessRegressor", "HyperplanesWarning", "Posterior", "Prior"]

@@ -12,7 +12,9 @@ from hyperplanes.model import Prior
 PRIOR = Prior(noise_shape=3.0, noise_scale=0.5)
 
 
-def make_posterior(n_particles=100, n_distinct=100, acceptance=0.3, noise_variance=0.2, n_hyperplanes=2):
+def make_posterior(
+    n_particles=100, n_distinct=100, lowest_ess=60.0, acceptance=0.3, noise_variance=0.2, n_hyperplanes=2
+):
     offsets = np.arange(n_particles * n_hyperplanes, dtype=float).reshape(n_particles, n_hyperplanes)
     steps = np.ones(4)
     return Posterior(
@@ -23,7 +25,13 @@ def make_posterior(n_particles=100, n_distinct=100, acceptance=0.3, noise_varian
         log_weights=np.full(n_particles, -np.log(n_particles)),
         log_evidence=-10.0,
         log_evidence_error=0.1,
-        trace=Trace(np.array([0.1, 0.3, 0.7, 1.0]), 90 * steps, acceptance * steps, np.array([80, 60, 40, 30]), steps),
+        trace=Trace(
+            np.array([0.1, 0.3, 0.7, 1.0]),
+            np.array([90, lowest_ess, 90, 70]),
+            acceptance * steps,
+            np.array([80, 60, 40, 30]),
+            steps,
+        ),
     )
 
 
@@ -33,7 +41,7 @@ def make_summary(n_rows=50, response_scale=2.0, constant_response=False):
 
 def test_numbers_of_a_good_fit():
     found = diagnose(make_posterior(), make_summary())
-    assert found.ess == pytest.approx(100)
+    assert (found.ess, found.lowest_ess) == pytest.approx((100, 60))
     assert (found.n_particles, found.n_steps, found.n_distinct, found.n_ancestors) == (100, 4, 100, 30)
     assert found.acceptance == pytest.approx(0.3)
     assert found.noise_std == pytest.approx(2 * np.sqrt(0.2))
@@ -50,6 +58,7 @@ def test_ess_of_uneven_weights():
     ("posterior", "summary", "trouble", "advice"),
     [
         (make_posterior(n_distinct=4), make_summary(), "genealogy has collapsed.* only 4 distinct", "Raise n_steps"),
+        (make_posterior(lowest_ess=1.3), make_summary(), "genealogy has collapsed.* only 1.3 of 100", "Raise n_steps"),
         (make_posterior(acceptance=0.0), make_summary(), "No Markov move was accepted", "Raise n_steps"),
         (make_posterior(), make_summary(constant_response=True), "y is constant", "Check that y"),
         (
@@ -74,10 +83,9 @@ def test_fit_warns_where_the_user_called_it(example, make_regressor):
     assert [str(warning.message) for warning in caught] == list(model.diagnostics_.messages)
 
 
-def test_collapse_of_a_real_fit_is_found(make_rows, make_regressor):
-    X, y, _ = make_rows(n_rows=480)
-    with pytest.warns(HyperplanesWarning, match="genealogy has collapsed|No Markov move"):
-        make_regressor(sampler="paper", n_steps=2).fit(X, y)
+def test_collapse_of_a_real_fit_is_found(example, make_regressor):
+    with pytest.warns(HyperplanesWarning, match="genealogy has collapsed"):
+        make_regressor(sampler="paper", n_steps=2).fit(example.X, example.y)
 
 
 def test_good_fit_warns_of_nothing(example, make_regressor):

@@ -16,7 +16,7 @@ from hyperplanes.estimators import HyperplaneProcessRegressor
 
 
 @pytest.mark.filterwarnings("ignore::hyperplanes.estimators.HyperplanesWarning")
-@parametrize_with_checks([HyperplaneProcessRegressor(n_hyperplanes=2, n_particles=30)])
+@parametrize_with_checks([HyperplaneProcessRegressor(n_hyperplanes=6, n_particles=40)])
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 

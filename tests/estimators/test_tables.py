@@ -37,7 +37,8 @@ def test_one_row_is_refused(make_regressor):
 
 
 def test_two_rows_are_enough(make_regressor):
-    model = make_regressor().fit([[1.0], [2.0]], [3.0, 4.0])
+    with pytest.warns(HyperplanesWarning, match="2 hyperplanes are more than 2 rows"):
+        model = make_regressor().fit([[1.0], [2.0]], [3.0, 4.0])
     assert np.isfinite(model.predict([[1.5]])).all()
 
 

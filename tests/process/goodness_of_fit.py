@@ -4,8 +4,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from hyperplanes.process import Hyperplanes, Realisations, to_numpy
+
 ALPHA = 1e-4
 """Level of every test: with fixed seeds they either always pass or always fail, and few of them fail by bad luck."""
+
+
+def sample_on_host(process, key, n_realisations):
+    """Realisations as NumPy arrays: their sizes are random, and JAX would compile each test anew for its size."""
+    hyperplanes, owners, _ = process.sample_many(key, n_realisations)
+    return Realisations(to_numpy(hyperplanes), np.asarray(owners), n_realisations)
+
+
+def isotropic(seed, n_hyperplanes, dimension, radius=1.0):
+    """Hyperplanes that hit a ball, facing both ways, drawn and kept in NumPy as double precision."""
+    rng = np.random.default_rng(seed)
+    normals = rng.normal(size=(n_hyperplanes, dimension))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    return Hyperplanes(normals, rng.uniform(-radius, radius, n_hyperplanes))
 
 
 def poisson_p_value(counts: ArrayLike, mean: float) -> float:

@@ -2,7 +2,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from goodness_of_fit import ALPHA, independence_p_value, mean_p_value, poisson_p_value
+from goodness_of_fit import ALPHA, independence_p_value, isotropic, mean_p_value, poisson_p_value, sample_on_host
 
 from hyperplanes.process import (
     Ball,
@@ -12,7 +12,7 @@ from hyperplanes.process import (
     Hyperplanes,
     Sector,
     Shell,
-    draw_in_ball,
+    from_points,
     hits,
     lies_in,
     measure,
@@ -29,7 +29,7 @@ PARTITIONS = {
 
 @pytest.mark.parametrize("name", PARTITIONS)
 def test_every_hyperplane_lies_in_exactly_one_cell_whichever_way_it_faces(name):
-    drawn = draw_in_ball(jax.random.key(0), 2000, 2, 2.0)
+    drawn = isotropic(0, 2000, 2, 2.0)
     turned = Hyperplanes(-drawn.normals, -drawn.offsets)
     membership = np.stack([lies_in(drawn, (cell,)) for cell in PARTITIONS[name]])
     np.testing.assert_array_equal(membership.sum(axis=0), 1)
@@ -44,8 +44,15 @@ def test_a_hyperplane_on_an_edge_lies_in_the_outer_shell():
     np.testing.assert_array_equal(lies_in(on_edges, (outer,)), [False, True, True])
 
 
+def test_each_direction_lies_in_its_own_sector():
+    directions = np.random.default_rng(0).normal(size=(6, 4))
+    along = from_points(directions)
+    membership = np.stack([lies_in(along, (cell,)) for cell in sectors(directions)])
+    np.testing.assert_array_equal(membership, np.eye(6, dtype=bool))
+
+
 def test_no_cells_hold_everything_and_several_hold_what_all_of_them_hold():
-    drawn = draw_in_ball(jax.random.key(1), 500, 2, 2.0)
+    drawn = isotropic(1, 500, 2, 2.0)
     shell, sector = PARTITIONS["shells"][1], PARTITIONS["sectors"][2]
     assert lies_in(drawn, ()).all()
     both = lies_in(drawn, (shell,)) & lies_in(drawn, (sector,))
@@ -57,7 +64,7 @@ def test_no_cells_hold_everything_and_several_hold_what_all_of_them_hold():
 @pytest.mark.parametrize("name", PARTITIONS)
 def test_counts_over_disjoint_sets_of_points_are_poisson_and_independent(name):
     process = HyperplaneProcess(Box([-0.5, -1], [1, 1.5]), 9.0)
-    realisations = process.sample_many(jax.random.key(2), N_REALISATIONS)
+    realisations = sample_on_host(process, jax.random.key(2), N_REALISATIONS)
     cells = PARTITIONS[name]
     counts = [realisations.counts(lies_in(realisations.hyperplanes, (cell,))) for cell in cells]
     for count, cell in zip(counts, cells, strict=True):
@@ -69,7 +76,7 @@ def test_counts_over_disjoint_sets_of_points_are_poisson_and_independent(name):
 def test_counts_over_disjoint_cells_of_input_space_are_dependent():
     left, right = ConvexHull([[-1.0, -1.0], [-1.0, 1.0]]), ConvexHull([[1.0, -1.0], [1.0, 1.0]])
     intensity = 8.0
-    realisations = HyperplaneProcess(Ball(np.sqrt(2), 2), intensity).sample_many(jax.random.key(3), N_REALISATIONS)
+    realisations = sample_on_host(HyperplaneProcess(Ball(np.sqrt(2), 2), intensity), jax.random.key(3), N_REALISATIONS)
     in_left, in_right = (np.asarray(hits(realisations.hyperplanes, cell)) for cell in (left, right))
     first, second, both = (np.asarray(realisations.counts(mask)) for mask in (in_left, in_right, in_left & in_right))
     # Crofton: the lines that hit both segments have the measure (diagonals - sides) / (2 pi) of the square.
@@ -81,7 +88,7 @@ def test_counts_over_disjoint_cells_of_input_space_are_dependent():
 
 
 def test_on_the_line_disjoint_intervals_of_inputs_share_no_hyperplane():
-    realisations = HyperplaneProcess(Box([-2.0], [3.0]), 4.0).sample_many(jax.random.key(4), N_REALISATIONS)
+    realisations = sample_on_host(HyperplaneProcess(Box([-2.0], [3.0]), 4.0), jax.random.key(4), N_REALISATIONS)
     masks = [hits(realisations.hyperplanes, Box([low], [high])) for low, high in [(-2, -0.5), (-0.25, 3)]]
     assert not (masks[0] & masks[1]).any()
     assert independence_p_value(*(realisations.counts(mask) for mask in masks)) > ALPHA

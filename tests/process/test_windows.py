@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from goodness_of_fit import isotropic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,11 +13,9 @@ from hyperplanes.process import (
     Box,
     ConvexHull,
     Hyperplanes,
-    draw_in_ball,
     hits,
     n_hits,
     restrict,
-    signed_distances,
     translate,
 )
 from hyperplanes.process import windows as windows_module
@@ -26,50 +25,42 @@ WINDOWS = {
     "ball": Ball(1.5, 3),
     "box": Box([-1, -2, 0.5], [1, -1, 3]),
     "far box": Box([4, 5, 6], [4.5, 7, 6]),
-    "hull": ConvexHull(np.random.default_rng(0).normal(size=(40, 3)) + [1, 0, 2]),
+    "hull": ConvexHull(np.random.default_rng(0).normal(size=(40, 3)) + np.array([1, 0, 2])),
 }
 
 
-def hyperplanes_around(seed, dimension, radius, n_hyperplanes=200):
-    normals, offsets = draw_in_ball(jax.random.key(seed), n_hyperplanes, dimension, radius)
-    signs = jnp.where(jnp.arange(n_hyperplanes) % 3 == 0, -1, 1)
-    return Hyperplanes(normals, signs * offsets)
-
-
 def on_both_sides(hyperplanes, points):
-    distances = signed_distances(hyperplanes, points)
+    distances = points @ hyperplanes.normals.T - hyperplanes.offsets
     return (distances.min(axis=-2) <= 0) & (distances.max(axis=-2) >= 0)
 
 
 @PROPERTY
 @given(st.integers(0, 2**31 - 1), st.sampled_from([1, 2, 3, 6]), st.floats(0, 5))
 def test_a_hyperplane_hits_the_hull_exactly_if_points_lie_on_both_sides(seed, dimension, distance):
-    with jax.enable_x64(True):
-        points = np.random.default_rng(seed).normal(size=(50, dimension)) + distance
-        hull = ConvexHull(points)
-        hyperplanes = hyperplanes_around(seed, dimension, 1.2 * hull.radius)
-        np.testing.assert_array_equal(hits(hyperplanes, hull), on_both_sides(hyperplanes, points))
+    points = np.random.default_rng(seed).normal(size=(50, dimension)) + distance
+    hull = ConvexHull(points)
+    hyperplanes = isotropic(seed, 200, dimension, 1.2 * hull.radius)
+    np.testing.assert_array_equal(hits(hyperplanes, hull), on_both_sides(hyperplanes, points))
 
 
 @PROPERTY
 @given(st.integers(0, 2**31 - 1), st.sampled_from([1, 2, 3, 6]), st.floats(0, 5))
 def test_a_hyperplane_hits_the_box_exactly_if_corners_lie_on_both_sides(seed, dimension, distance):
-    with jax.enable_x64(True):
-        low = np.random.default_rng(seed).normal(size=dimension) + distance
-        high = low + np.arange(1, dimension + 1)
-        corners = np.array(list(itertools.product(*zip(low, high, strict=True))))
-        hyperplanes = hyperplanes_around(seed, dimension, 1.2 * Box(low, high).radius)
-        np.testing.assert_array_equal(hits(hyperplanes, Box(low, high)), on_both_sides(hyperplanes, corners))
+    low = np.random.default_rng(seed).normal(size=dimension) + distance
+    high = low + np.arange(1, dimension + 1)
+    corners = np.array(list(itertools.product(*zip(low, high, strict=True))))
+    hyperplanes = isotropic(seed, 200, dimension, 1.2 * Box(low, high).radius)
+    np.testing.assert_array_equal(hits(hyperplanes, Box(low, high)), on_both_sides(hyperplanes, corners))
 
 
 def test_a_hyperplane_hits_the_ball_exactly_if_it_is_near_the_origin():
-    hyperplanes = hyperplanes_around(0, 4, 3.0)
-    np.testing.assert_array_equal(hits(hyperplanes, Ball(1.3, 4)), jnp.abs(hyperplanes.offsets) <= jnp.float32(1.3))
+    hyperplanes = isotropic(0, 200, 4, 3.0)
+    np.testing.assert_array_equal(hits(hyperplanes, Ball(1.3, 4)), abs(hyperplanes.offsets) <= 1.3)
 
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_hits_do_not_depend_on_the_way_a_hyperplane_faces(name):
-    hyperplanes = hyperplanes_around(1, 3, 8.0)
+    hyperplanes = isotropic(1, 200, 3, 8.0)
     turned = Hyperplanes(-hyperplanes.normals, -hyperplanes.offsets)
     inside = hits(hyperplanes, WINDOWS[name])
     np.testing.assert_array_equal(inside, hits(turned, WINDOWS[name]))
@@ -79,14 +70,14 @@ def test_hits_do_not_depend_on_the_way_a_hyperplane_faces(name):
 @pytest.mark.parametrize("name", WINDOWS)
 def test_the_ball_of_the_windows_radius_holds_it_and_no_smaller_one_does(name):
     window = WINDOWS[name]
-    normals = draw_in_ball(jax.random.key(2), 20000, 3, 1.0).normals
+    normals = isotropic(2, 20000, 3).normals
     largest = float(window.support(normals).max())
     assert 0.97 * window.radius < largest <= window.radius * (1 + 1e-6)
 
 
 def test_a_translated_window_is_hit_by_the_translated_hyperplanes():
     shift = np.array([2.0, -7.0, 1.0])
-    hyperplanes = hyperplanes_around(3, 3, 4.0)
+    hyperplanes = isotropic(3, 200, 3, 4.0)
     box, moved = Box([-1, -2, 0.5], [1, -1, 3]), Box([1, -9, 1.5], [3, -8, 4])
     np.testing.assert_array_equal(hits(hyperplanes, box), hits(translate(hyperplanes, shift), moved))
 
@@ -101,13 +92,12 @@ def test_hull_keeps_the_extreme_points_only():
 @pytest.mark.parametrize("span", [0, 1, 2, 3])
 @pytest.mark.parametrize("dimension", [3, 8])
 def test_hull_of_points_in_a_flat_has_the_support_of_the_points(span, dimension):
-    with jax.enable_x64(True):
-        rng = np.random.default_rng(span)
-        points = rng.normal(size=(30, span)) @ rng.normal(size=(span, dimension)) + rng.normal(size=dimension)
-        hull = ConvexHull(points)
-        normals = draw_in_ball(jax.random.key(0), 100, dimension, 1.0).normals
-        np.testing.assert_allclose(hull.support(normals), (normals @ points.T).max(axis=1), atol=1e-12)
-        assert len(hull.points) <= 30 if span else len(hull.points) == 1
+    rng = np.random.default_rng(span)
+    points = rng.normal(size=(30, span)) @ rng.normal(size=(span, dimension)) + rng.normal(size=dimension)
+    hull = ConvexHull(points)
+    normals = isotropic(0, 100, dimension).normals
+    np.testing.assert_allclose(hull.support(normals), (normals @ points.T).max(axis=1), atol=1e-12)
+    assert len(hull.points) <= 30 if span else len(hull.points) == 1
 
 
 @pytest.mark.parametrize(
@@ -123,22 +113,22 @@ def test_hull_of_points_in_a_flat_has_the_support_of_the_points(span, dimension)
     ],
 )
 def test_hull_accepts_degenerate_data(points):
-    normals = draw_in_ball(jax.random.key(0), 20, np.shape(points)[1], 1.0).normals
-    expected = (np.asarray(normals) @ np.asarray(points, np.float32).T).max(axis=1)
+    normals = isotropic(0, 20, np.shape(points)[1]).normals
+    expected = (np.asarray(normals) @ np.asarray(points).T).max(axis=1)
     scale = np.abs(points).max()
     np.testing.assert_allclose(ConvexHull(points).support(normals), expected, rtol=1e-5, atol=1e-6 * scale)
 
 
 def test_support_of_a_hull_does_not_depend_on_the_block_size(monkeypatch):
     hull = ConvexHull(np.random.default_rng(0).normal(size=(60, 6)))
-    normals = draw_in_ball(jax.random.key(0), 28, 6, 1.0).normals.reshape(4, 7, 6)
+    normals = isotropic(0, 28, 6).normals.reshape(4, 7, 6)
     expected = hull.support(normals)
     monkeypatch.setattr(windows_module, "SUPPORT_BLOCK", 300)
     np.testing.assert_allclose(hull.support(normals), expected, rtol=1e-6)
 
 
 def test_hits_work_in_jit_and_on_many_sets():
-    many = jax.vmap(lambda key: draw_in_ball(key, 6, 3, 4.0))(jax.random.split(jax.random.key(0), 5))
+    many = Hyperplanes(*(jnp.reshape(field, (5, 6, *field.shape[1:])) for field in isotropic(0, 30, 3, 4.0)))
     for window in WINDOWS.values():
         counts = jax.jit(lambda sets, window=window: n_hits(sets, window))(many)
         alone = [len(restrict(Hyperplanes(*one), window).offsets) for one in zip(*many, strict=True)]
@@ -168,7 +158,7 @@ def test_a_window_cannot_be_changed_through_the_array_that_it_was_made_from():
         (lambda: ConvexHull(np.zeros((0, 2))), r"points must have shape \(n, p\) and at least one entry, got shape"),
         (lambda: ConvexHull([[1.0, np.inf]]), "points must be finite, got inf"),
         (
-            lambda: hits(hyperplanes_around(0, 3, 1.0), Ball(1, 2)),
+            lambda: hits(isotropic(0, 200, 3, 1.0), Ball(1, 2)),
             "normals must have the 2 columns of the window, got 3",
         ),
     ],

@@ -13,6 +13,9 @@ from hyperplanes.model import Prior
 FEW_DISTINCT = 0.1
 """Below this fraction of distinct hyperplane sets the particles are too alike to show uncertainty."""
 
+FEW_EFFECTIVE = 0.01
+"""Below this fraction of effective particles, or below 2, one step leaves next to nothing to go on from."""
+
 AT_THE_FLOOR = 1.1
 """A noise estimate within this factor of the least that the prior allows is the prior's, not the data's."""
 
@@ -30,6 +33,8 @@ class Diagnostics(NamedTuple):
     """Annealing steps from prior to posterior."""
     ess: float
     """Effective sample size of the final weights."""
+    lowest_ess: float
+    """Lowest effective sample size on the way, before resampling."""
     n_distinct: int
     """Distinct sets of hyperplanes among the particles."""
     n_ancestors: int
@@ -76,6 +81,7 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
         n_particles=len(posterior.log_weights),
         n_steps=len(posterior.trace.exponent),
         ess=float(np.exp(-logsumexp(2 * posterior.log_weights))),
+        lowest_ess=float(np.min(posterior.trace.ess)),
         n_distinct=posterior.n_distinct,
         n_ancestors=int(posterior.trace.n_ancestors[-1]),
         acceptance=float(np.mean(posterior.trace.acceptance)),
@@ -129,12 +135,18 @@ def _messages_on_sampling(numbers: Diagnostics) -> Iterator[str]:
     if numbers.acceptance == 0:
         yield (
             "No Markov move was accepted, so the particles never left where they were drawn: "
-            "do not trust this posterior. Raise n_steps, lower n_hyperplanes"
-            ' or use sampler="auto".'
+            "do not trust this posterior. Raise n_steps, lower n_hyperplanes "
+            'or use sampler="auto".'
         )
     elif numbers.n_distinct < FEW_DISTINCT * numbers.n_particles:
         yield (
             f"The genealogy has collapsed: {numbers.n_particles} particles hold only {numbers.n_distinct} distinct "
-            f"sets of hyperplanes, from {numbers.n_ancestors} first ancestors. Intervals for the mean are too narrow. "
+            "sets of hyperplanes. Intervals for the mean are too narrow. "
             'Raise n_steps or n_particles, or use sampler="auto".'
+        )
+    elif numbers.lowest_ess < max(2.0, FEW_EFFECTIVE * numbers.n_particles):
+        yield (
+            f"The genealogy has collapsed: at one step only {numbers.lowest_ess:.1f} of {numbers.n_particles} "
+            "particles counted, and all later ones descend from them. Predictions may miss most of the posterior. "
+            "Raise n_steps, or leave it None so that the steps adapt to the data."
         )

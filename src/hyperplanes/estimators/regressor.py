@@ -55,7 +55,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     log_evidence_ : float
         Log marginal likelihood of the response in the user's units.
     log_evidence_error_ : float
-        Standard error of ``log_evidence_``, estimated from this one run.
+        Standard error of ``log_evidence_``, estimated from this one run. It is too small where few first particles
+        have descendants (``diagnostics_.n_ancestors``).
     diagnostics_ : Diagnostics
         Numbers to judge the fit by, and ``messages`` in plain words.
     input_scaler_, response_scaler_ : Scaler

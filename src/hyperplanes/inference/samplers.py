@@ -17,13 +17,10 @@ from hyperplanes.model import Data, Prior, gaussian
 from hyperplanes.moves import (
     Move,
     State,
+    collapsed_round,
     redraw_given_coefficients,
-    refresh_output_layer,
-    replace,
     sweep_output_layer,
 )
-
-N_SWEEPS = 2
 
 
 @dataclass(frozen=True)
@@ -66,29 +63,15 @@ def paper_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -> Sa
     return Sampler(path, move, schedule, scheme="multinomial", resample_below=1.0)
 
 
-def collapsed_step(
-    key: jax.Array, state: State, exponent: jax.Array, data: Data, prior: Prior
-) -> tuple[State, jax.Array]:
-    """Moves with the coefficients integrated out, then exact draws of the output layer."""
-    keys = jax.random.split(key, N_SWEEPS + 1)
-
-    def sweep(state: State, key: jax.Array) -> tuple[State, jax.Array]:
-        return replace(key, state, exponent, data, prior)
-
-    state, accepted = jax.lax.scan(sweep, state, keys[:-1])
-    state, _ = refresh_output_layer(keys[-1], state, exponent, data, prior)
-    return state, accepted.mean()
-
-
 def collapsed_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -> Sampler:
     """Anneal (hyperplanes, sigma^2) with the coefficients integrated out, at exponents that adapt."""
 
     def path(states: State) -> smc.Likelihoods:
         return lambda exponents: np.asarray(_log_evidences(states, data, prior, exponents))
 
-    move = _move_all(collapsed_step, data, prior, settings, tile)
+    move = _move_all(collapsed_round, data, prior, settings, tile)
     schedule = smc.AdaptiveSchedule() if settings.n_steps is None else smc.FixedSchedule(settings.n_steps)
-    return Sampler(path, move, schedule, scheme="systematic", resample_below=0.5)
+    return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
 
 
 def _move_all(step: Move, data: Data, prior: Prior, settings: Settings, tile: int) -> smc.Move:

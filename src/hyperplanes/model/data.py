@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 LARGEST_BLOCK = 4096
 SMALLEST_BLOCK = 64
+SHUFFLE = 0
 
 
 class Data(NamedTuple):
@@ -27,6 +28,8 @@ class Data(NamedTuple):
     """Number of rows with positive weight, a float64 scalar."""
     log_row_weights: jax.Array
     """Sum of the logs of the row weights, a float64 scalar; zero without weights."""
+    input_products: jax.Array
+    """(p + 1, p + 1) float64: products of the input columns and the constant over the rows."""
 
     @property
     def n_columns(self) -> int:
@@ -38,6 +41,8 @@ def make_data(
     inputs: ArrayLike, response: ArrayLike, row_weights: ArrayLike | None = None, *, dtype: DTypeLike = np.float32
 ) -> Data:
     """Lay rows out in blocks of a few fixed sizes, so that data sets of similar size share compiled programs.
+
+    Rows are shuffled, always alike, so that the first ones stand for all.
 
     Parameters
     ----------
@@ -54,7 +59,8 @@ def make_data(
     rows = np.asarray(inputs, dtype=np.float64)
     values = np.asarray(response, dtype=np.float64)
     weights = np.ones(len(rows)) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
-    rows, values, weights = (array[weights > 0] for array in (rows, values, weights))
+    chosen = np.random.default_rng(SHUFFLE).permutation(np.flatnonzero(weights > 0))
+    rows, values, weights = rows[chosen], values[chosen], weights[chosen]
     n_blocks, block = block_shape(len(rows))
     padded = np.zeros((n_blocks * block, rows.shape[1] + 2))
     padded[: len(rows)] = np.column_stack([rows, np.ones(len(rows)), values]) * np.sqrt(weights)[:, None]
@@ -64,6 +70,7 @@ def make_data(
         response=jnp.asarray(blocks[:, -1]),
         n_rows=jnp.asarray(float(len(rows)), dtype=jnp.float64),
         log_row_weights=jnp.asarray(np.log(weights).sum(), dtype=jnp.float64),
+        input_products=jnp.asarray(padded[:, :-1].T @ padded[:, :-1]),
     )
 
 

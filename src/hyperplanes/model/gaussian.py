@@ -97,14 +97,26 @@ def log_evidence(
     data: Data, products: jax.Array, noise_variance: jax.Array, exponent: jax.Array | float, prior: Prior
 ) -> jax.Array:
     """Log of the tempered likelihood with the coefficients integrated out; zero at exponent 0."""
-    factor, whitened = condition(products, noise_variance, exponent, prior)
-    size = len(whitened)
-    scale = jnp.log(prior.coefficient_variance)
+    conditional = condition(products, noise_variance, exponent, prior)
+    return evidence_given(data, products, noise_variance, exponent, prior, conditional)
+
+
+def evidence_given(
+    data: Data,
+    products: jax.Array,
+    noise_variance: jax.Array,
+    exponent: jax.Array | float,
+    prior: Prior,
+    conditional: Conditional,
+) -> jax.Array:
+    """`log_evidence` where the conditional posterior of the coefficients is at hand."""
+    factor, whitened = conditional
+    scale = jnp.log(prior.coefficient_variance) + prior.coefficient_mean**2 / prior.coefficient_variance
     return (
         _data_terms(data, products, noise_variance, exponent)
         + 0.5 * whitened @ whitened
         - jnp.log(jnp.diagonal(factor)).sum()
-        - 0.5 * size * (scale + prior.coefficient_mean**2 / prior.coefficient_variance)
+        - 0.5 * len(whitened) * scale
     )
 
 

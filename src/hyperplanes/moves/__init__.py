@@ -6,15 +6,15 @@ leaves prior * likelihood^exponent invariant. Moves are written for one particle
 
 from hyperplanes.moves.gibbs import refresh_output_layer, sweep_output_layer
 from hyperplanes.moves.redraw import redraw_given_coefficients
-from hyperplanes.moves.replace import replace
+from hyperplanes.moves.rounds import collapsed_round
 from hyperplanes.moves.state import Move, State, make_state
 
 __all__ = [
     "Move",
     "State",
+    "collapsed_round",
     "make_state",
     "redraw_given_coefficients",
     "refresh_output_layer",
-    "replace",
     "sweep_output_layer",
 ]

@@ -1,6 +1,7 @@
 """The Poisson hyperplane process: random hyperplanes, the windows that they hit, and how a process is taken apart.
 
-Hyperplanes   `Hyperplanes`, `from_points`, `to_points`, `canonical`, `translate`, `signed_distances`, `sides`
+Hyperplanes   `Hyperplanes`, `from_points`, `to_points`, `canonical`, `translate`, `signed_distances`, `sides`,
+              `to_numpy`
 Windows       `Ball`, `Box`, `ConvexHull`, `hits`, `n_hits`
 Measure       `measure`, `mean_absolute_component`
 Process       `HyperplaneProcess`, `Realisations`, `draw_in_ball`
@@ -17,6 +18,7 @@ from hyperplanes.process.hyperplanes import (
     from_points,
     sides,
     signed_distances,
+    to_numpy,
     to_points,
     translate,
 )
@@ -55,6 +57,7 @@ __all__ = [
     "split_domain",
     "superpose",
     "thin",
+    "to_numpy",
     "to_points",
     "to_white",
     "translate",

@@ -24,6 +24,10 @@ from hyperplanes.process.hyperplanes import Hyperplanes, canonical
 class Cell(Protocol):
     """A set of points (mu, n) whose offsets form an interval [low, high) for each normal."""
 
+    def contains(self, normals: Array, offsets: Array) -> Array:
+        """Which points (mu, n), offsets (...) and normals (..., p), lie in the cell."""
+        ...
+
     def clip(self, normals: Array, low: Array, high: Array) -> tuple[Array, Array]:
         """Cut the interval of offsets [low, high) of each normal (..., p) to the cell; low >= high means empty."""
         ...
@@ -42,6 +46,10 @@ class Shell:
     def __post_init__(self) -> None:
         if not 0 <= self.low < self.high:
             raise ValueError(f"low and high must satisfy 0 <= low < high, got {self.low} and {self.high}")
+
+    def contains(self, normals: Array, offsets: Array) -> Array:
+        """Compare the offsets with the edges."""
+        return (self.low <= offsets) & (offsets < self.high)
 
     def clip(self, normals: Array, low: Array, high: Array) -> tuple[Array, Array]:
         """Cut the interval to [low, high) of the shell."""
@@ -62,10 +70,13 @@ class Sector:
         if not 0 <= self.number < len(self.directions):
             raise ValueError(f"number must be from 0 to {len(self.directions) - 1}, got {self.number}")
 
+    def contains(self, normals: Array, offsets: Array) -> Array:
+        """Compare the scalar products with all directions."""
+        return (normals @ self.directions.T.astype(normals.dtype)).argmax(axis=-1) == self.number
+
     def clip(self, normals: Array, low: Array, high: Array) -> tuple[Array, Array]:
         """Keep the interval if the normal lies in the sector, else empty it."""
-        nearest = jnp.argmax(normals @ jnp.asarray(self.directions, normals.dtype).T, axis=-1)
-        return low, jnp.where(nearest == self.number, high, low)
+        return low, jnp.where(self.contains(normals, low), high, low)
 
 
 def shells(edges: Sequence[float]) -> tuple[Shell, ...]:
@@ -91,7 +102,7 @@ def sectors(directions: ArrayLike) -> tuple[Sector, ...]:
 def lies_in(hyperplanes: Hyperplanes, cells: Sequence[Cell]) -> Array:
     """Which hyperplanes lie in all of the cells, shape (..., m), whichever way they face."""
     normals, offsets = canonical(hyperplanes)
-    low, high = jnp.zeros_like(offsets), jnp.full_like(offsets, jnp.inf)
+    inside = offsets >= 0
     for cell in cells:
-        low, high = cell.clip(normals, low, high)
-    return (low <= offsets) & (offsets < high)
+        inside = inside & cell.contains(normals, offsets)
+    return inside

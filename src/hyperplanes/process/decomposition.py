@@ -10,7 +10,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from hyperplanes.process.cells import Cell, lies_in
-from hyperplanes.process.hyperplanes import Hyperplanes, select
+from hyperplanes.process.hyperplanes import Hyperplanes, select, to_numpy
 from hyperplanes.process.poisson import HyperplaneProcess
 from hyperplanes.process.windows import Window, hits
 
@@ -51,7 +51,8 @@ def restrict(hyperplanes: Hyperplanes, window: Window, cells: Sequence[Cell] = (
 
     A realisation on a larger window becomes one of the process with the same intensity on this window (Proposition 2).
     """
-    return select(hyperplanes, hits(hyperplanes, window) & lies_in(hyperplanes, cells))
+    on_host = to_numpy(hyperplanes)
+    return select(on_host, hits(on_host, window) & lies_in(on_host, cells))
 
 
 def split_domain(process: HyperplaneProcess, partition: Sequence[Cell]) -> tuple[HyperplaneProcess, ...]:

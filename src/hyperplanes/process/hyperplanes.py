@@ -4,6 +4,9 @@ A hyperplane is a pair (mu, n) with n on the unit sphere. The pairs (mu, n) and 
 that a pair with mu >= 0 stands for each hyperplane; read as polar coordinates, it is the point mu * n, the foot of the
 perpendicular from the origin. The paper's map T takes that point to its hyperplane. T is one-to-one but for hyperplanes
 through the origin, which the process draws with probability zero.
+
+Inside jit sizes are fixed. A realisation of the process has a random size, for each of which JAX would compile anew:
+what asks questions of hyperplanes therefore uses operators only and answers NumPy arrays (see `to_numpy`) in NumPy.
 """
 
 from typing import NamedTuple
@@ -44,26 +47,24 @@ def to_points(hyperplanes: Hyperplanes) -> Array:
 def canonical(hyperplanes: Hyperplanes) -> Hyperplanes:
     """Turn hyperplanes so that their offsets are not negative: (n, mu) and (-n, -mu) are the same set of inputs.
 
-    They are not the same hidden unit: relu(<x, n> - mu) is positive on one side only. Planes through the origin turn
-    so that the first non-zero component of their normal is positive.
+    They are not the same hidden unit: relu(<x, n> - mu) is positive on one side only. A hyperplane through the origin,
+    which has probability zero, stays as it is.
     """
     normals, offsets = hyperplanes
-    first = jnp.argmax(normals != 0, axis=-1, keepdims=True)
-    faces_back = jnp.take_along_axis(normals, first, axis=-1)[..., 0] < 0
-    turned = (offsets < 0) | ((offsets == 0) & faces_back)
-    return Hyperplanes(jnp.where(turned[..., None], -normals, normals), jnp.abs(offsets))
+    signs = 1 - 2 * (offsets < 0).astype(normals.dtype)
+    return Hyperplanes(signs[..., None] * normals, abs(offsets))
 
 
 def translate(hyperplanes: Hyperplanes, shift: ArrayLike) -> Hyperplanes:
     """Move hyperplanes by the vector `shift` of shape (p,). Offsets may become negative: see `canonical`."""
     normals, offsets = hyperplanes
-    return Hyperplanes(normals, offsets + normals @ jnp.asarray(shift, normals.dtype))
+    return Hyperplanes(normals, offsets + normals @ _like(normals, shift))
 
 
 def signed_distances(hyperplanes: Hyperplanes, inputs: ArrayLike) -> Array:
     """Signed distance <x, n> - mu of each input (n, p) to each hyperplane, shape (..., n, m)."""
     normals, offsets = hyperplanes
-    return jnp.asarray(inputs, normals.dtype) @ jnp.swapaxes(normals, -1, -2) - offsets[..., None, :]
+    return _like(normals, inputs) @ normals.mT - offsets[..., None, :]
 
 
 def sides(hyperplanes: Hyperplanes, inputs: ArrayLike) -> Array:
@@ -78,9 +79,23 @@ def unit_vectors(vectors: Array) -> Array:
     return jnp.where(lengths > 0, vectors / jnp.where(lengths > 0, lengths, 1), first_axis)
 
 
+def to_numpy(hyperplanes: Hyperplanes) -> Hyperplanes:
+    """Copy hyperplanes to NumPy arrays, for work on sets of many different sizes."""
+    normals, offsets = hyperplanes
+    return Hyperplanes(np.asarray(normals), np.asarray(offsets))  # type: ignore[arg-type]  # NumPy stands in for JAX
+
+
+def _like(array: Array, values: ArrayLike) -> Array:
+    """Values as the kind of array, NumPy or JAX, and the float width of `array`."""
+    kind = np if isinstance(array, np.ndarray) else jnp
+    converted: Array = kind.asarray(values, dtype=array.dtype)
+    return converted
+
+
 def select(hyperplanes: Hyperplanes, chosen: ArrayLike) -> Hyperplanes:
-    """Pick hyperplanes of one set (m, p) by a mask or by indices; in NumPy, as JAX would compile for each new size."""
+    """Pick hyperplanes of one set (m, p) by a mask or by indices."""
     if hyperplanes.normals.ndim != 2:
         raise ValueError(f"normals must have shape (m, p) to pick from one set, got {hyperplanes.normals.shape}")
+    normals, offsets = to_numpy(hyperplanes)
     index = np.asarray(chosen)
-    return Hyperplanes(*(jnp.asarray(np.asarray(field)[index]) for field in hyperplanes))
+    return Hyperplanes(jnp.asarray(normals[index]), jnp.asarray(offsets[index]))

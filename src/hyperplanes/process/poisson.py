@@ -12,9 +12,12 @@ from jax import Array
 from jax.typing import ArrayLike, DTypeLike
 
 from hyperplanes.process.cells import Cell, lies_in
-from hyperplanes.process.hyperplanes import Hyperplanes, select, unit_vectors
+from hyperplanes.process.hyperplanes import Hyperplanes, select, to_numpy, unit_vectors
 from hyperplanes.process.measure import measure
 from hyperplanes.process.windows import Window, hits
+
+BLOCK = 2**12
+"""Hyperplanes that a process of random size draws at a time."""
 
 
 class Realisations(NamedTuple):
@@ -92,17 +95,20 @@ class HyperplaneProcess:
         key_counts, key_hyperplanes = jax.random.split(key)
         mean_in_ball = self.intensity * self.window.radius
         counts = np.asarray(jax.random.poisson(key_counts, mean_in_ball, (n_realisations,)))
-        drawn = _draw_at_least(key_hyperplanes, int(counts.sum()), self.window, dtype)
-        kept = np.flatnonzero(np.asarray(self.contains(drawn))[: counts.sum()])
+        in_ball = _draw_in_blocks(key_hyperplanes, int(counts.sum()), self.window, dtype)
+        kept = np.asarray(self.contains(in_ball))
         owners = np.repeat(np.arange(n_realisations), counts)[kept]
-        return Realisations(select(drawn, kept), jnp.asarray(owners), n_realisations)
+        return Realisations(select(in_ball, kept), jnp.asarray(owners), n_realisations)
 
 
-_compiled_draw = jax.jit(draw_in_ball, static_argnames=("n_hyperplanes", "dimension", "dtype"))
+def _draw_in_blocks(key: Array, n_hyperplanes: int, window: Window, dtype: DTypeLike) -> Hyperplanes:
+    """Draw in the bounding ball as NumPy arrays, in blocks of one size, so that one program serves all numbers."""
+    blocks = [
+        to_numpy(_draw_block(jax.random.fold_in(key, block), BLOCK, window.dimension, window.radius, dtype=dtype))
+        for block in range(max(1, -(-n_hyperplanes // BLOCK)))
+    ]
+    normals, offsets = (np.concatenate(fields)[:n_hyperplanes] for fields in zip(*blocks, strict=True))
+    return Hyperplanes(normals, offsets)  # type: ignore[arg-type]  # NumPy stands in for JAX
 
 
-def _draw_at_least(key: Array, n_hyperplanes: int, window: Window, dtype: DTypeLike) -> Hyperplanes:
-    """Draw in the bounding ball, as many as the next power of two, so that few sizes are compiled."""
-    padded = 1 << max(n_hyperplanes - 1, 7).bit_length()
-    drawn: Hyperplanes = _compiled_draw(key, padded, window.dimension, window.radius, dtype=dtype)
-    return drawn
+_draw_block = jax.jit(draw_in_ball, static_argnames=("n_hyperplanes", "dimension", "dtype"))

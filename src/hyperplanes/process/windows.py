@@ -63,7 +63,7 @@ class Ball:
 
     def support(self, normals: Array) -> Array:
         """Return the radius, whatever the normal."""
-        return jnp.full(normals.shape[:-1], self.radius, normals.dtype)
+        return 0 * normals[..., 0] + float(self.radius)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +98,9 @@ class Box:
 
     def support(self, normals: Array) -> Array:
         """Scalar product with the centre plus the absolute normal times half the sides."""
-        centre = jnp.asarray((self.high + self.low) / 2, normals.dtype)
-        half_sides = jnp.asarray((self.high - self.low) / 2, normals.dtype)
-        return normals @ centre + jnp.abs(normals) @ half_sides
+        centre = ((self.high + self.low) / 2).astype(normals.dtype)
+        half_sides = ((self.high - self.low) / 2).astype(normals.dtype)
+        return normals @ centre + abs(normals) @ half_sides
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +127,13 @@ class ConvexHull:
 
     def support(self, normals: Array) -> Array:
         """Largest scalar product with a point, in blocks that fit the memory."""
-        points = jnp.asarray(self.points, normals.dtype)
+        points = self.points.astype(normals.dtype)
         block = max(1, SUPPORT_BLOCK // len(points))
         if math.prod(normals.shape[:-1]) <= block:
             return (normals @ points.T).max(axis=-1)
-        flat: Array = jax.lax.map(lambda n: (points @ n).max(), normals.reshape(-1, self.dimension), batch_size=block)
+        flat: Array = jax.lax.map(
+            lambda n: (points @ n).max(), jnp.reshape(normals, (-1, self.dimension)), batch_size=block
+        )
         return flat.reshape(normals.shape[:-1])
 
 

@@ -1,0 +1,27 @@
+"""Random numbers that depend on nothing but the test that asks for them."""
+
+import zlib
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("reproducible", derandomize=True, deadline=None)
+settings.load_profile("reproducible")
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """Derived from the id of the test: stable, and different for every test and parameter."""
+    return zlib.crc32(request.node.nodeid.encode())
+
+
+@pytest.fixture
+def rng(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def key(seed: int) -> jax.Array:
+    return jax.random.key(seed)

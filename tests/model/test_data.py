@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from closed_form import make_problem
+from hyperplanes.model import Data, make_data
+from hyperplanes.model.data import LARGEST_BLOCK, SMALLEST_BLOCK, block_shape
+
+
+def flat_rows(data: Data) -> np.ndarray:
+    """Inputs, constant and response of every row, padding included."""
+    inputs = np.moveaxis(np.asarray(data.inputs), 1, 2).reshape(-1, data.inputs.shape[1])
+    return np.column_stack([inputs, np.asarray(data.response).ravel()])
+
+
+@given(st.integers(0, 10**7))
+def test_blocks_hold_all_rows_with_little_padding(n_rows):
+    n_blocks, length = block_shape(n_rows)
+    assert n_blocks * length >= n_rows
+    assert SMALLEST_BLOCK <= length <= LARGEST_BLOCK
+    assert n_blocks == max(1, -(-n_rows // LARGEST_BLOCK))
+    if n_rows >= SMALLEST_BLOCK:
+        assert n_blocks * length - n_rows <= n_blocks * length / 8
+
+
+@given(st.integers(SMALLEST_BLOCK, LARGEST_BLOCK - 1))
+def test_more_rows_in_one_block_never_need_a_shorter_block(n_rows):
+    assert block_shape(n_rows)[1] <= block_shape(n_rows + 1)[1]
+
+
+@pytest.mark.parametrize("octave", [64, 128, 1024, 2048])
+def test_there_are_eight_block_lengths_an_octave(octave):
+    lengths = {block_shape(n_rows)[1] for n_rows in range(octave + 1, 2 * octave + 1)}
+    assert len(lengths) == 8
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [3, 64, 100, 5001])
+def test_rows_are_scaled_by_the_root_of_their_weight_and_padded_with_zeros(dtype, n_rows, seed):
+    problem = make_problem(seed, n_rows)
+    data = make_data(problem.inputs, problem.response, problem.row_weights, dtype=dtype)
+    n_blocks, length = block_shape(n_rows)
+    assert data.inputs.shape == (n_blocks, 3, length)
+    assert data.response.shape == (n_blocks, length)
+    assert data.inputs.dtype == data.response.dtype == dtype
+    assert data.n_columns == 2
+    rows = np.column_stack([problem.inputs, np.ones(n_rows), problem.response])
+    expected = rows * np.sqrt(problem.row_weights)[:, None]
+    np.testing.assert_allclose(flat_rows(data)[:n_rows], expected, rtol=2 * np.finfo(dtype).eps)
+    np.testing.assert_array_equal(flat_rows(data)[n_rows:], 0)
+
+
+def test_sums_about_the_rows_are_float64(seed):
+    problem = make_problem(seed, 11)
+    data = make_data(problem.inputs, problem.response, problem.row_weights)
+    assert data.n_rows == 11
+    np.testing.assert_allclose(data.log_row_weights, np.log(problem.row_weights).sum(), rtol=1e-14)
+    assert data.n_rows.dtype == data.log_row_weights.dtype == np.float64
+
+
+def test_features_are_float32_unless_asked_otherwise(seed):
+    problem = make_problem(seed)
+    assert make_data(problem.inputs, problem.response).inputs.dtype == np.float32
+
+
+def test_no_weights_means_weights_of_one(seed):
+    problem = make_problem(seed)
+    without, ones = (make_data(problem.inputs, problem.response, weights) for weights in (None, np.ones(7)))
+    for first, second in zip(without, ones, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_a_row_of_weight_zero_is_no_row(seed):
+    problem = make_problem(seed, 9)
+    weights = problem.row_weights * ~np.isin(np.arange(9), [0, 4, 8])
+    kept = weights > 0
+    dropped = make_data(problem.inputs, problem.response, weights)
+    removed = make_data(problem.inputs[kept], problem.response[kept], weights[kept])
+    assert dropped.n_rows == 6
+    for first, second in zip(dropped, removed, strict=True):
+        np.testing.assert_array_equal(first, second)

@@ -1,0 +1,215 @@
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import closed_form
+from closed_form import Problem, make_problem
+from hyperplanes.model import Data, Prior, cross_products, gaussian, make_data
+from p_values import LEVEL, standard_normal_p_value
+
+EXPONENTS = [0.1, 0.5, 1.0]
+PRIOR = Prior(coefficient_mean=0.6, coefficient_variance=1.7, noise_shape=2.5, noise_scale=0.8)
+N_DRAWS = 20_000
+
+log_evidence = jax.jit(gaussian.log_evidence)
+log_likelihood = jax.jit(gaussian.log_likelihood)
+condition = jax.jit(gaussian.condition)
+draw_coefficients = jax.jit(jax.vmap(gaussian.draw_coefficients, (0, None)))
+draw_noise_variance = jax.jit(jax.vmap(gaussian.draw_noise_variance, (0, None, None, None, None, None)))
+products_of = jax.jit(cross_products)
+
+
+@jax.jit
+def evidence_path(
+    data: Data, products: jax.Array, noise_variance: float, exponents: jax.Array, prior: Prior
+) -> jax.Array:
+    return jax.vmap(gaussian.evidence_path(data, products, noise_variance, prior))(jnp.atleast_1d(exponents))
+
+
+@partial(jax.jit, static_argnames="n_sweeps")
+def sweep_often(
+    keys: jax.Array, products: jax.Array, starts: jax.Array, noise_variance: float, exponent: float, n_sweeps: int
+) -> jax.Array:
+    def run(key: jax.Array, start: jax.Array) -> jax.Array:
+        def sweep(current: jax.Array, key: jax.Array) -> tuple[jax.Array, None]:
+            return gaussian.sweep_coefficients(key, products, current, noise_variance, exponent, PRIOR), None
+
+        return jax.lax.scan(sweep, start, jax.random.split(key, n_sweeps))[0]
+
+    return jax.vmap(run)(keys, starts)
+
+
+def lay_out(problem: Problem, dtype: type = np.float64) -> tuple[Data, jax.Array]:
+    data = make_data(problem.inputs, problem.response, problem.row_weights, dtype=dtype)
+    return data, products_of(data, jnp.asarray(problem.normals, dtype), jnp.asarray(problem.offsets, dtype))
+
+
+def whiten(draws: jax.Array, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    return np.linalg.solve(np.linalg.cholesky(covariance), (np.asarray(draws) - mean).T).T
+
+
+def dead_unit(problem: Problem) -> Problem:
+    """No row reaches the second unit."""
+    return problem._replace(offsets=np.where(np.arange(len(problem.offsets)) == 1, 1.5, problem.offsets))
+
+
+def identical_units(problem: Problem) -> Problem:
+    order = [0, 0, 2]
+    return problem._replace(normals=problem.normals[order], offsets=problem.offsets[order])
+
+
+CASES = {
+    "plain": lambda problem: problem,
+    "dead unit": dead_unit,
+    "identical units": identical_units,
+    "equal rows": lambda problem: problem._replace(inputs=problem.inputs[[0] * 7]),
+    "no noise": lambda problem: problem._replace(noise_variance=1e-5),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_evidence_with_hyperplanes_fixed_is_the_dense_gaussian(case, exponent, seed):
+    problem = CASES[case](make_problem(seed))
+    data, products = lay_out(problem)
+    expected = closed_form.log_evidence(problem, exponent, PRIOR.coefficient_mean, PRIOR.coefficient_variance)
+    direct = log_evidence(data, products, problem.noise_variance, exponent, PRIOR)
+    path = evidence_path(data, products, problem.noise_variance, exponent, PRIOR)
+    np.testing.assert_allclose(direct, expected, rtol=1e-8)
+    np.testing.assert_allclose(path, [expected], rtol=1e-8)
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_evidence_is_the_integral_of_the_tempered_likelihood(exponent, seed):
+    """By Monte Carlo over the prior of the coefficients, which shares nothing with either formula."""
+    problem = make_problem(seed, 5, 1, 1)
+    data, products = lay_out(problem)
+    mean, scale = PRIOR.coefficient_mean, np.sqrt(PRIOR.coefficient_variance)
+    draws = mean + scale * np.random.default_rng(seed).standard_normal((400_000, 2))
+    values = draws @ closed_form.features(problem.inputs, problem.normals, problem.offsets).T
+    scales = np.sqrt(problem.noise_variance / problem.row_weights)
+    likelihoods = np.exp(exponent * stats.norm(values, scales).logpdf(problem.response).sum(axis=1))
+    evidence = np.exp(log_evidence(data, products, problem.noise_variance, exponent, PRIOR))
+    assert abs(likelihoods.mean() - evidence) < 4 * likelihoods.std() / np.sqrt(len(draws))
+
+
+def test_evidence_from_float32_features_agrees_to_their_accuracy(seed):
+    problem = make_problem(seed, 200)
+    data, products = lay_out(problem, np.float32)
+    expected = closed_form.log_evidence(problem, 0.5, PRIOR.coefficient_mean, PRIOR.coefficient_variance)
+    actual = log_evidence(data, products, problem.noise_variance, 0.5, PRIOR)
+    assert actual.dtype == np.float64
+    np.testing.assert_allclose(actual, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_evidence_path_follows_the_evidence_at_every_exponent(case, seed):
+    problem = CASES[case](make_problem(seed))
+    data, products = lay_out(problem)
+    exponents = np.array([0.0, 1e-14, 1e-9, 1e-4, 0.01, 0.2, 0.3, 0.77, 0.999, 1.0])
+    direct = [log_evidence(data, products, problem.noise_variance, exponent, PRIOR) for exponent in exponents]
+    path = evidence_path(data, products, problem.noise_variance, exponents, PRIOR)
+    np.testing.assert_allclose(path, direct, rtol=1e-7, atol=1e-13)
+
+
+@given(st.integers(0, 2**31), st.floats(-3, 3), st.floats(1e-3, 1e4), st.floats(1e-6, 1e3))
+@settings(max_examples=30)
+def test_evidence_is_zero_at_exponent_zero(seed, mean, variance, noise_variance):
+    with jax.enable_x64(True):
+        problem = make_problem(seed)
+        data, products = lay_out(problem)
+        prior = Prior(coefficient_mean=mean, coefficient_variance=variance)
+        scale = 1 + mean**2 / variance
+        assert abs(evidence_path(data, products, noise_variance, 0.0, prior)[0]) < 1e-13 * scale
+        assert abs(log_evidence(data, products, noise_variance, 0.0, prior)) < 1e-13 * scale
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_conditional_of_the_coefficients_has_the_closed_form_moments(exponent, seed):
+    problem = make_problem(seed)
+    _, products = lay_out(problem)
+    conditional = condition(products, problem.noise_variance, exponent, PRIOR)
+    moments = (problem, exponent, PRIOR.coefficient_mean, PRIOR.coefficient_variance)
+    mean, covariance = closed_form.conditional_moments(*moments)
+    np.testing.assert_allclose(gaussian.conditional_mean(conditional), mean, rtol=1e-10)
+    np.testing.assert_allclose(np.linalg.inv(conditional.factor @ conditional.factor.T), covariance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("exponent", [0.0, *EXPONENTS])
+def test_drawn_coefficients_have_their_conditional_distribution(exponent, key, seed):
+    problem = make_problem(seed)
+    _, products = lay_out(problem)
+    conditional = condition(products, problem.noise_variance, exponent, PRIOR)
+    draws = draw_coefficients(jax.random.split(key, N_DRAWS), conditional)
+    moments = (problem, max(exponent, 1e-12), PRIOR.coefficient_mean, PRIOR.coefficient_variance)
+    mean, covariance = closed_form.conditional_moments(*moments)
+    assert standard_normal_p_value(whiten(draws, mean, covariance)) > LEVEL
+
+
+@pytest.mark.parametrize("n_sweeps", [1, 100])
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_sweeping_coefficients_keeps_and_reaches_their_conditional(exponent, n_sweeps, key, rng, seed):
+    """One sweep from exact draws keeps the distribution; many sweeps from zero reach it."""
+    problem = make_problem(seed)
+    _, products = lay_out(problem)
+    moments = (problem, exponent, PRIOR.coefficient_mean, PRIOR.coefficient_variance)
+    mean, covariance = closed_form.conditional_moments(*moments)
+    exact = mean + rng.standard_normal((N_DRAWS, 4)) @ np.linalg.cholesky(covariance).T
+    start = exact if n_sweeps == 1 else np.zeros_like(exact)
+
+    keys = jax.random.split(key, N_DRAWS)
+    swept = sweep_often(keys, products, start, problem.noise_variance, exponent, n_sweeps)
+    assert standard_normal_p_value(whiten(swept, mean, covariance)) > LEVEL
+    assert np.all(np.asarray(swept) != start)
+
+
+@pytest.mark.parametrize("exponent", [0.0, *EXPONENTS])
+def test_drawn_noise_variance_is_inverse_gamma(exponent, key, seed):
+    problem = make_problem(seed)
+    data, products = lay_out(problem)
+    draws = draw_noise_variance(
+        jax.random.split(key, N_DRAWS), data, products, jnp.asarray(problem.coefficients), exponent, PRIOR
+    )
+    values = closed_form.features(problem.inputs, problem.normals, problem.offsets) @ problem.coefficients
+    error = (problem.row_weights * (problem.response - values) ** 2).sum()
+    shape, scale = PRIOR.noise_shape + exponent * 7 / 2, PRIOR.noise_scale + exponent * error / 2
+    assert stats.kstest(draws, stats.invgamma(shape, scale=scale).cdf).pvalue > LEVEL
+
+
+def test_log_likelihood_is_that_of_independent_rows(seed):
+    problem = make_problem(seed)
+    data, products = lay_out(problem)
+    actual = log_likelihood(data, products, jnp.asarray(problem.coefficients), problem.noise_variance)
+    np.testing.assert_allclose(actual, closed_form.log_likelihood(problem), rtol=1e-12)
+
+
+def test_a_row_of_integer_weight_is_a_repeated_row_up_to_the_normaliser(seed):
+    problem = make_problem(seed)
+    counts = np.array([1, 4, 2, 1, 3, 1, 2])
+    weighted = problem._replace(row_weights=counts)
+    repeated = problem._replace(
+        inputs=problem.inputs.repeat(counts, 0), response=problem.response.repeat(counts), row_weights=np.ones(14)
+    )
+    variance = problem.noise_variance
+    extra = 0.5 * (np.log(counts) + (counts - 1) * np.log(2 * np.pi * variance)).sum()
+    found = []
+    for case in (weighted, repeated):
+        data, products = lay_out(case)
+        likelihood = log_likelihood(data, products, jnp.asarray(problem.coefficients), variance)
+        found.append([likelihood, log_evidence(data, products, variance, 1.0, PRIOR)])
+    np.testing.assert_allclose(np.subtract(*found), extra, rtol=1e-10)
+
+
+def test_squared_error_of_a_perfect_fit_is_never_negative(seed):
+    problem = make_problem(seed, 50)
+    values = closed_form.features(problem.inputs, problem.normals, problem.offsets) @ problem.coefficients
+    _, products = lay_out(problem._replace(response=1e6 * values))
+    coefficients = jnp.asarray(1e6 * problem.coefficients) * (1 + 1e-15 * jnp.arange(-20, 20)[:, None])
+    errors = jax.vmap(gaussian.squared_error, (None, 0))(products, coefficients)
+    assert np.all(np.asarray(errors) >= 0)

@@ -53,8 +53,9 @@ def test_affine_change_of_the_inputs_changes_nothing(example, make_regressor, fi
 def test_result_does_not_depend_on(example, make_regressor, settings):
     X, y, X_new = example
     y_new = np.zeros(len(X_new))
-    expected = everything(make_regressor(n_jobs=1).fit(X, y), X_new, y_new)
-    got = everything(make_regressor(**settings).fit(X, y), X_new, y_new)
+    many = {"n_particles": 200}  # more than one thread's share
+    expected = everything(make_regressor(n_jobs=1, **many).fit(X, y), X_new, y_new)
+    got = everything(make_regressor(**many | settings).fit(X, y), X_new, y_new)
     for name, value in expected.items():
         np.testing.assert_array_equal(got[name], value, err_msg=name)
 

@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from closed_form import make_problem
 from hyperplanes.model import Data, make_data
 from hyperplanes.model.data import LARGEST_BLOCK, SMALLEST_BLOCK, block_shape
+from p_values import LEVEL
 
 
 def flat_rows(data: Data) -> np.ndarray:
@@ -47,8 +49,27 @@ def test_rows_are_scaled_by_the_root_of_their_weight_and_padded_with_zeros(dtype
     assert data.n_columns == 2
     rows = np.column_stack([problem.inputs, np.ones(n_rows), problem.response])
     expected = rows * np.sqrt(problem.row_weights)[:, None]
-    np.testing.assert_allclose(flat_rows(data)[:n_rows], expected, rtol=2 * np.finfo(dtype).eps)
+    found = flat_rows(data)[:n_rows]
+    in_order = found[np.argsort(found[:, 0])]
+    np.testing.assert_allclose(in_order, expected[np.argsort(expected[:, 0])], rtol=2 * np.finfo(dtype).eps)
     np.testing.assert_array_equal(flat_rows(data)[n_rows:], 0)
+
+
+def test_rows_are_shuffled_always_alike_so_that_the_first_stand_for_all():
+    inputs = np.linspace(-1, 1, 4000)[:, None]
+    first, again = (make_data(inputs, inputs[:, 0]) for _ in range(2))
+    np.testing.assert_array_equal(first.response, again.response)
+    some = np.asarray(first.response)[0, :400]
+    assert stats.kstest(some, stats.uniform(-1, 2).cdf).pvalue > LEVEL
+    np.testing.assert_array_equal(first.inputs[0, 0], first.response[0])  # input and response stay together
+
+
+def test_products_of_the_inputs_are_those_of_the_weighted_rows(seed):
+    problem = make_problem(seed, 200)
+    data = make_data(problem.inputs, problem.response, problem.row_weights)
+    rows = np.column_stack([problem.inputs, np.ones(200)])
+    np.testing.assert_allclose(data.input_products, (rows.T * problem.row_weights) @ rows, rtol=1e-12)
+    assert data.input_products.dtype == np.float64
 
 
 def test_sums_about_the_rows_are_float64(seed):

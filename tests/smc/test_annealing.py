@@ -48,7 +48,7 @@ def test_a_fixed_schedule_gives_an_unbiased_evidence_of_a_skewed_target(seed):
 def test_an_adaptive_schedule_finds_the_evidence_and_moments_of_a_gaussian(scheme, criterion, seed):
     target = GaussianTarget(memory=0.5)
     schedule = smc.AdaptiveSchedule(0.6, criterion)
-    population, steps = run(seed, target, 4000, schedule=schedule, scheme=scheme)
+    population, steps = run(seed, target, 4000, schedule=schedule, scheme=scheme, resample_below=0.7)
     error = reported_error(steps)
     assert 0 < error < 0.1
     assert abs(population.log_evidence - target.log_evidence()) < 4 * error
@@ -63,13 +63,24 @@ def test_an_adaptive_schedule_finds_the_evidence_and_moments_of_a_gaussian(schem
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_an_adaptive_schedule_finds_the_evidence_and_mean_of_a_skewed_target(criterion, seed):
     target = CountTarget()
-    population, steps = run(seed, target, 4000, schedule=smc.AdaptiveSchedule(0.6, criterion))
+    population, steps = run(seed, target, 4000, schedule=smc.AdaptiveSchedule(0.6, criterion), resample_below=0.7)
     assert abs(population.log_evidence - target.log_evidence()) < 4 * reported_error(steps)
     particles, weights = np.asarray(population.particles), np.exp(population.log_weights)
     for power in (1, 2, 3):
         expected = target.integral(lambda x, power=power: x**power) / target.integral()
         spread = np.sqrt(weights @ (particles**power - expected) ** 2 * (weights**2).sum())
         assert abs(weights @ particles**power - expected) < 5 * spread
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
+def test_an_adaptive_schedule_never_stalls(criterion, share, seed):
+    """Nor where the weights are judged as a whole and stay as uneven as they are allowed to be."""
+    target = GaussianTarget(memory=0.5)
+    particles = target.draw_prior(np.random.default_rng(seed), 1000)
+    schedule = smc.AdaptiveSchedule(share, criterion)
+    taken = list(islice(smc.anneal(jax.random.key(seed), particles, target.path, target.move, schedule=schedule), 40))
+    assert taken[-1][1].exponent == 1.0
 
 
 def test_evidence_on_the_way_is_that_of_the_tempered_target(seed):

@@ -13,11 +13,6 @@ from hyperplanes.inference import Progress
 
 Observer = Callable[[Progress], None]
 
-FIELDS = (
-    "exponent {task.fields[exponent]:.3g}  ESS {task.fields[ess]:.0f}  "
-    "accepted {task.fields[acceptance]:.0%}  left {task.fields[left]}"
-)
-
 
 @contextmanager
 def observer(shown: bool) -> Iterator[Observer | None]:
@@ -25,9 +20,9 @@ def observer(shown: bool) -> Iterator[Observer | None]:
     if not shown:
         yield None
         return
-    columns = (TextColumn("annealing"), BarColumn(bar_width=30), TextColumn(FIELDS))
+    columns = (TextColumn("annealing"), BarColumn(bar_width=30), TextColumn("{task.fields[status]}"))
     with Bar(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("annealing", total=1.0, exponent=0.0, ess=math.nan, acceptance=math.nan, left="?")
+        task = bar.add_task("annealing", total=1.0, status="compiling")
         yield _Steps(bar, task).show
 
 
@@ -48,10 +43,10 @@ class _Steps:
         self._bar.update(
             self._task,
             completed=0.0 if left is None else progress.step / (progress.step + left),
-            exponent=progress.exponent,
-            ess=progress.ess,
-            acceptance=progress.acceptance,
-            left="?" if left is None else clock(elapsed * left / max(progress.step, 1)),
+            status=(
+                f"exponent {progress.exponent:.3g}  ESS {progress.ess:.0f}  accepted {progress.acceptance:.0%}  "
+                f"left {'?' if left is None else clock(elapsed * left / progress.step)}"
+            ),
         )
 
 

@@ -71,7 +71,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     >>> import numpy as np
     >>> from hyperplanes import HyperplaneProcessRegressor
     >>> X = np.linspace(-1, 1, 200)[:, None]
-    >>> model = HyperplaneProcessRegressor(n_particles=100, random_state=0).fit(X, np.abs(X[:, 0]))
+    >>> y = np.abs(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(200)
+    >>> model = HyperplaneProcessRegressor(n_hyperplanes=2, n_particles=100, random_state=0).fit(X, y)
     >>> low, high = model.predict_interval(X, coverage=0.9).T
     >>> bool((low < high).all())
     True

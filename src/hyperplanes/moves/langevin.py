@@ -6,7 +6,6 @@ proposal; it is computed from the first rows, which stand for all because rows a
 for n' rows.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -16,6 +15,7 @@ from jax.scipy.stats import norm
 
 from hyperplanes.model import Data, Prior, gaussian, with_row
 from hyperplanes.model.features import EXACT
+from hyperplanes.moves.state import choose
 from hyperplanes.moves.workspace import Workspace, feature_of, move_unit, products_with
 from hyperplanes.process import Hyperplanes, from_white, normal_quantiles, to_white
 
@@ -34,10 +34,10 @@ class Local(NamedTuple):
     """Feature of the hyperplane on every row, shape (n_blocks, block)."""
     products: jax.Array
     """Cross products of all features, shape (m + 2, m + 2)."""
-    log_target: jax.Array
-    """Log evidence plus log prior, up to a constant."""
+    log_evidence: jax.Array
+    """Log evidence at the exponent."""
     gradient: jax.Array
-    """Of the log target, shape (p + 1,)."""
+    """Of log evidence plus log prior, shape (p + 1,)."""
     factor: jax.Array
     """Lower Cholesky factor of the curvature, shape (p + 1, p + 1)."""
 
@@ -58,21 +58,36 @@ def langevin_one(
     particle, p = work.particle, data.n_columns
     unit = _choose_active(draws[0], work.products)
     old = Hyperplanes(particle.normals[unit].astype(float), particle.offsets[unit].astype(float))
-    length = jnp.linalg.norm(normal_quantiles(draws[1 : p + 1]))
+    start = to_white(old, prior.reach, jnp.linalg.norm(normal_quantiles(draws[1 : p + 1])))
 
-    def look(white: jax.Array) -> Local:
-        return _look_around(white, unit, work, exponent, data, prior)
+    def step(local: Local, item: tuple[jax.Array, jax.Array]) -> tuple[Local, jax.Array]:
+        looks_only, draws = item
+        size = step_size(draws[1])
+        white = jnp.where(looks_only, start, _drift(local, size) + size * _noise(local, draws[2:]))
+        proposal = _look_around(white, unit, work, exponent, data, prior)
+        stays_active = proposal.products[unit + 1, unit + 1] > 0
+        accepted = (jnp.log(draws[0]) < _log_ratio(local, proposal, size)) & stays_active
+        return choose(accepted | looks_only, proposal, local), accepted & ~looks_only
 
-    def step(local: Local, draws: jax.Array) -> tuple[Local, jax.Array]:
-        proposal, log_ratio = _propose(draws[1:], local, look)
-        accepted = (jnp.log(draws[0]) < log_ratio) & (proposal.products[unit + 1, unit + 1] > 0)
-        return jax.tree.map(lambda new, old: jnp.where(accepted, new, old), proposal, local), accepted
-
-    start = look(to_white(old, prior.reach, length))
-    local, accepted = jax.lax.scan(step, start, draws[p + 1 :].reshape(STEPS_A_VISIT, p + 3))
+    # The first pass only looks around at the start, so that what looks around is compiled once.
+    looks_only = jnp.arange(STEPS_A_VISIT + 1) == 0
+    steps = draws[p + 1 :].reshape(STEPS_A_VISIT, p + 3)
+    local, accepted = jax.lax.scan(step, _nowhere(work, data), (looks_only, jnp.concatenate([steps[:1], steps])))
     moved = from_white(local.white, prior.reach)
-    work = move_unit(work, unit, moved, local.products, local.feature, accepted.any())
-    return work, accepted.mean(dtype=float)
+    work = move_unit(work, unit, moved, local.products, local.log_evidence, local.feature, accepted.any())
+    return work, accepted.sum() / STEPS_A_VISIT
+
+
+def step_size(draw: jax.Array) -> jax.Array:
+    """A step size from a uniform number: no single size suits all units and exponents."""
+    low, high = LOG_STEP_SIZES
+    return jnp.exp(low + (high - low) * draw)
+
+
+def _nowhere(work: Workspace, data: Data) -> Local:
+    size = data.inputs.shape[1]
+    feature = jnp.zeros(data.response.shape, dtype=data.inputs.dtype)
+    return Local(jnp.ones(size), feature, work.products, work.log_evidence, jnp.zeros(size), jnp.eye(size))
 
 
 def _choose_active(draw: jax.Array, products: jax.Array) -> jax.Array:
@@ -81,19 +96,19 @@ def _choose_active(draw: jax.Array, products: jax.Array) -> jax.Array:
     return jnp.searchsorted(active, draw * active[-1], side="right") * (active[-1] > 0)
 
 
-def _propose(draws: jax.Array, local: Local, look: Callable[[jax.Array], Local]) -> tuple[Local, jax.Array]:
-    """Propose from N(v + e^2/2 M^-1 gradient, e^2 M^-1); return the log of the Metropolis-Hastings ratio too."""
-    low, high = LOG_STEP_SIZES
-    size = jnp.exp(low + (high - low) * draws[0])
-    noise = solve_triangular(local.factor, normal_quantiles(draws[1:]), lower=True, trans="T")
-    proposal = look(_drift(local, size) + size * noise)
-    forth = _log_density(proposal.white, local, size)
-    back = _log_density(local.white, proposal, size)
-    return proposal, proposal.log_target - local.log_target + back - forth
-
-
 def _drift(local: Local, size: jax.Array) -> jax.Array:
     return local.white + 0.5 * size**2 * cho_solve((local.factor, True), local.gradient)
+
+
+def _noise(local: Local, draws: jax.Array) -> jax.Array:
+    return solve_triangular(local.factor, normal_quantiles(draws), lower=True, trans="T")
+
+
+def _log_ratio(local: Local, proposal: Local, size: jax.Array) -> jax.Array:
+    """Log of the Metropolis-Hastings ratio for proposals from N(v + e^2/2 M^-1 gradient, e^2 M^-1)."""
+    by_prior = 0.5 * (local.white @ local.white - proposal.white @ proposal.white)
+    forth, back = _log_density(proposal.white, local, size), _log_density(local.white, proposal, size)
+    return proposal.log_evidence - local.log_evidence + by_prior + back - forth
 
 
 def _log_density(white: jax.Array, origin: Local, size: jax.Array) -> jax.Array:
@@ -123,7 +138,7 @@ def _look_around(
         white,
         feature,
         products,
-        evidence - 0.5 * white @ white,
+        evidence,
         slope @ _gradient(pull, feature, unit, work.features, data) - white,
         jnp.linalg.cholesky(precision),
     )

@@ -26,7 +26,7 @@ def replace_one(
     (preconditioned Crank-Nicolson). Half of them are fresh draws, b = 1; the others have b log-uniform. The length of a
     normal's white vector is drawn anew each time, since only its direction is kept.
     """
-    particle, products, features = work
+    particle = work.particle
     m, p = particle.normals.shape
     unit = (draws[1] * m).astype(int)
     reach = jnp.where(draws[2] < GLOBAL_SHARE, 1.0, 10 ** (-DECADES * draws[3]))
@@ -35,8 +35,7 @@ def replace_one(
     start = to_white(old, prior.reach, jnp.linalg.norm(white[p + 1 :]))
     fresh = from_white(jnp.sqrt(1 - reach**2) * start + reach * white[: p + 1], prior.reach)
     feature = feature_of(fresh, data)
-    proposed = with_row(products, unit, products_with(feature, unit, features, data))
-    before = gaussian.log_evidence(data, products, particle.noise_variance, exponent, prior)
-    after = gaussian.log_evidence(data, proposed, particle.noise_variance, exponent, prior)
-    accepted = jnp.log(draws[0]) < after - before
-    return move_unit(work, unit, fresh, proposed, feature, accepted), accepted.astype(float)
+    products = with_row(work.products, unit, products_with(feature, unit, work.features, data))
+    evidence = gaussian.log_evidence(data, products, particle.noise_variance, exponent, prior)
+    accepted = jnp.log(draws[0]) < evidence - work.log_evidence
+    return move_unit(work, unit, fresh, products, evidence, feature, accepted), accepted.astype(float)

@@ -24,7 +24,7 @@ def collapsed_round(
     def langevin(work: Workspace, draws: jax.Array) -> tuple[Workspace, jax.Array]:
         return langevin_one(draws, work, exponent, data, prior)
 
-    work = open_workspace(state, data)
+    work = open_workspace(state, exponent, data, prior)
     work, _ = jax.lax.scan(replace, work, uniforms(keys[0], (m, replace_draws(p))))
     work, accepted = jax.lax.scan(langevin, work, uniforms(keys[1], (m, langevin_draws(p))))
     state, _ = refresh_output_layer(keys[2], close_workspace(work), exponent, data, prior)

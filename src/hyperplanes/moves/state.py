@@ -1,11 +1,13 @@
 """What a move carries along."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
 
 from hyperplanes.model import Data, Particle, Prior, cross_products
+
+Chosen = TypeVar("Chosen")
 
 
 class State(NamedTuple):
@@ -32,7 +34,7 @@ def make_state(particle: Particle, data: Data) -> State:
     return State(particle, cross_products(data, particle.normals, particle.offsets))
 
 
-def choose(accepted: jax.Array, proposal: State, current: State) -> State:
-    """Return the proposal where accepted, else the current state."""
-    chosen: State = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), proposal, current)
+def choose(accepted: jax.Array, proposal: Chosen, current: Chosen) -> Chosen:
+    """Return the proposal where accepted, else what is there."""
+    chosen: Chosen = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), proposal, current)
     return chosen

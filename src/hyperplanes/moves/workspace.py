@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from hyperplanes.model import Data, Particle, lift, relu_features
+from hyperplanes.model import Data, Particle, Prior, gaussian, lift, relu_features
 from hyperplanes.model.features import EXACT
 from hyperplanes.moves.state import State
 from hyperplanes.process import Hyperplanes
@@ -22,14 +22,20 @@ class Workspace(NamedTuple):
     """The draw itself."""
     products: jax.Array
     """Cross products of constant, features and response, (m + 2, m + 2)."""
+    log_evidence: jax.Array
+    """Log evidence at the exponent of the moves."""
     features: jax.Array
     """(n_blocks, m, block)."""
 
 
-def open_workspace(state: State, data: Data) -> Workspace:
-    """Compute the features of a state."""
-    planes = lift(state.particle.normals, state.particle.offsets)
-    return Workspace(*state, jax.lax.map(lambda inputs: relu_features(planes, inputs), data.inputs))
+def open_workspace(state: State, exponent: jax.Array, data: Data, prior: Prior) -> Workspace:
+    """Compute the evidence and the features of a state."""
+    particle, products = state
+    planes = lift(particle.normals, particle.offsets)
+    evidence = gaussian.log_evidence(data, products, particle.noise_variance, exponent, prior)
+    return Workspace(
+        particle, products, evidence, jax.lax.map(lambda inputs: relu_features(planes, inputs), data.inputs)
+    )
 
 
 def close_workspace(work: Workspace) -> State:
@@ -67,6 +73,7 @@ def move_unit(
     unit: jax.Array,
     hyperplane: Hyperplanes,
     products: jax.Array,
+    log_evidence: jax.Array,
     feature: jax.Array,
     accepted: jax.Array,
 ) -> Workspace:
@@ -78,5 +85,6 @@ def move_unit(
     return Workspace(
         particle._replace(normals=particle.normals.at[unit].set(normal), offsets=particle.offsets.at[unit].set(offset)),
         jnp.where(accepted, products, work.products),
+        jnp.where(accepted, log_evidence, work.log_evidence),
         work.features.at[:, unit].set(jnp.where(accepted, feature, work.features[:, unit])),
     )

@@ -1,0 +1,212 @@
+import jax
+import numpy as np
+import pytest
+import quadrature
+from scipy import stats
+
+from hyperplanes.inference import Posterior, Progress, Settings, fit
+from hyperplanes.model import Prior
+from p_values import LEVEL
+
+SAMPLERS = {
+    "auto": Settings(n_hyperplanes=1, n_particles=1000),
+    "auto, fixed steps": Settings(n_hyperplanes=1, n_particles=1000, n_steps=12),
+    "paper": Settings(n_hyperplanes=1, n_particles=1500, sampler="paper", n_steps=60),
+}
+N_RUNS = 8
+
+
+def fit_small(seed: int, settings: Settings, observe=None, **changes) -> Posterior:
+    """Fit the problem that `quadrature` integrates."""
+    arguments = {"inputs": quadrature.INPUTS, "response": quadrature.RESPONSE, "prior": quadrature.PRIOR} | changes
+    return fit(jax.random.key(seed), settings=settings, observe=observe, **arguments)
+
+
+def make_rows(seed: int, n_rows: int, n_columns: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    inputs = rng.uniform(-1, 1, size=(n_rows, n_columns))
+    return inputs, 2 * np.maximum(inputs[:, 0] - 0.3, 0) - 0.2 + 0.2 * rng.normal(size=n_rows)
+
+
+def statistics_of(posterior: Posterior) -> np.ndarray:
+    """Posterior means of what `quadrature` integrates."""
+    particles = posterior.normals, posterior.offsets, posterior.coefficients, posterior.noise_variance
+    return np.exp(posterior.log_weights) @ quadrature.statistics_of(*particles)
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_one_hyperplane_in_one_dimension_agrees_with_numerical_integration(name, seed):
+    exact = quadrature.integrate()
+    runs = [fit_small(seed + repeat, SAMPLERS[name]) for repeat in range(N_RUNS)]
+    evidences, errors = (np.array([getattr(run, field) for run in runs]) for field in Posterior._fields[5:7])
+    assert np.all(np.abs(evidences - exact.log_evidence) < 4 * errors)
+    assert np.all(errors < 0.3)
+    assert errors.mean() < 4 * evidences.std()
+    means = np.array([statistics_of(run) for run in runs])
+    p_values = stats.ttest_1samp(means, exact.means).pvalue
+    assert p_values.min() * len(p_values) > LEVEL
+    assert np.all(means[:, :4].std(axis=0) < 0.2 * exact.scales)  # the runs agree, so that the test has power
+
+
+def test_the_spread_of_the_posterior_is_that_of_numerical_integration(seed):
+    exact = quadrature.integrate()
+    posterior = fit_small(seed, Settings(n_hyperplanes=1, n_particles=4000))
+    fields = posterior.normals, posterior.offsets, posterior.coefficients, posterior.noise_variance
+    values, weights = quadrature.statistics_of(*fields)[:, :4], np.exp(posterior.log_weights)
+    scales = np.sqrt(weights @ (values - weights @ values) ** 2)
+    np.testing.assert_allclose(scales, exact.scales, rtol=0.1)
+
+
+@pytest.mark.parametrize("sampler", ["auto", "paper"])
+def test_without_data_the_posterior_is_the_prior(sampler, seed):
+    settings = Settings(n_hyperplanes=2, n_particles=3000, sampler=sampler, n_steps=None if sampler == "auto" else 3)
+    posterior = fit_small(seed, settings, row_weights=np.zeros(10))
+    assert posterior.log_evidence == pytest.approx(0.0, abs=1e-12)
+    assert posterior.log_evidence_error == pytest.approx(0.0, abs=0.02)
+    np.testing.assert_allclose(np.exp(posterior.log_weights), 1 / 3000)
+    if sampler == "paper":  # it resamples at every step, so that particles are copies that only moves tell apart
+        posterior = posterior._replace(**{name: getattr(posterior, name)[::30] for name in Posterior._fields[:4]})
+    assert stats.binomtest(int((posterior.normals[:, 0, 0] > 0).sum()), len(posterior.normals)).pvalue > LEVEL
+    for unit in range(2):
+        assert stats.kstest(posterior.offsets[:, unit], stats.uniform.cdf).pvalue > LEVEL
+    for column in posterior.coefficients.T:
+        assert stats.kstest(column, stats.norm(0.4, np.sqrt(1.5)).cdf).pvalue > LEVEL
+    assert stats.kstest(posterior.noise_variance, stats.invgamma(3.0, scale=0.3).cdf).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("sampler", ["auto", "paper"])
+def test_the_result_does_not_depend_on_threads_or_memory(sampler, seed):
+    inputs, response = make_rows(seed, 70)
+    shape = {"n_hyperplanes": 2, "n_particles": 150, "sampler": sampler, "n_steps": 4}
+
+    def run(**how) -> Posterior:
+        return fit_small(seed, Settings(**shape, **how), inputs=inputs, response=response)
+
+    alone = run()
+    for other in (run(n_threads=2), run(n_threads=3, memory_budget=1), run(memory_budget=10**4)):
+        for first, second in zip(jax.tree.leaves(alone), jax.tree.leaves(other), strict=True):
+            np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("sampler", ["auto", "paper"])
+def test_the_same_key_gives_the_same_posterior_and_another_key_another(sampler, seed):
+    settings = Settings(n_hyperplanes=1, n_particles=60, sampler=sampler, n_steps=5)
+    first, again, other = (fit_small(number, settings) for number in (seed, seed, seed + 1))
+    for one, two in zip(jax.tree.leaves(first), jax.tree.leaves(again), strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert first.log_evidence != other.log_evidence
+    assert not np.any(np.isin(first.offsets, other.offsets))
+
+
+@pytest.mark.parametrize(("sampler", "n_steps"), [("auto", None), ("auto", 7), ("paper", 5)])
+def test_an_observer_hears_of_every_step_once(sampler, n_steps, seed):
+    heard: list[Progress] = []
+    settings = Settings(n_hyperplanes=1, n_particles=60, sampler=sampler, n_steps=n_steps)
+    trace = fit_small(seed, settings, observe=heard.append).trace
+    assert [progress.step for progress in heard] == list(range(1, len(trace.exponent) + 1))
+    assert all(progress.n_steps == n_steps for progress in heard)
+    assert n_steps in (None, len(heard))
+    for name in ("exponent", "ess", "acceptance", "n_ancestors"):
+        np.testing.assert_array_equal([getattr(progress, name) for progress in heard], getattr(trace, name))
+    assert np.all(np.diff(trace.exponent) > 0)
+    assert trace.exponent[-1] == 1.0
+    assert np.all((trace.ess > 0) & (trace.ess <= 60 * (1 + 1e-12)))
+    assert np.all((trace.acceptance >= 0) & (trace.acceptance <= 1))
+    assert np.all(np.diff(trace.n_ancestors) <= 0)
+
+
+def test_an_observer_that_raises_stops_the_fit(seed):
+    def observe(progress: Progress) -> None:
+        if progress.step == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_small(seed, Settings(n_hyperplanes=1, n_particles=60, n_steps=7), observe=observe)
+
+
+def test_a_posterior_has_the_shapes_and_widths_it_says(seed):
+    inputs, response = make_rows(seed, 30, 3)
+    settings = Settings(n_hyperplanes=2, n_particles=40, sampler="paper", n_steps=6)
+    posterior = fit_small(seed, settings, inputs=inputs, response=response)
+    assert posterior.normals.shape == (40, 2, 3)
+    assert posterior.offsets.shape == (40, 2)
+    assert posterior.coefficients.shape == (40, 3)
+    assert posterior.noise_variance.shape == posterior.log_weights.shape == (40,)
+    assert posterior.coefficients.dtype == posterior.noise_variance.dtype == np.float64
+    assert all(isinstance(array, np.ndarray) for array in posterior[:5])
+    assert np.exp(posterior.log_weights).sum() == pytest.approx(1)
+    assert posterior.log_evidence == posterior.trace.log_evidence[-1]
+    assert posterior.n_distinct == len({tuple(row) for row in posterior.offsets.tolist()})
+    assert np.all((posterior.offsets > 0) & (posterior.offsets < np.sqrt(3)))
+
+
+def test_weighted_rows_count_as_their_precision_says(seed):
+    """Doubling every weight is halving the noise variance: the model is the same but for the prior of the noise."""
+    scaled = Prior(0.4, 1.5, 3.0, 2 * 0.3)
+    settings = SAMPLERS["auto, fixed steps"]
+    plain = fit_small(seed, settings)
+    weighted = fit_small(seed, settings, row_weights=np.full(10, 2.0), prior=scaled)
+    assert weighted.log_evidence == pytest.approx(plain.log_evidence, abs=1e-3)
+    np.testing.assert_allclose(statistics_of(weighted)[:4], statistics_of(plain)[:4], atol=1e-2)
+
+
+def test_the_global_precision_of_jax_is_left_alone(seed):
+    fit_small(seed, Settings(n_hyperplanes=1, n_particles=60, n_steps=5))
+    assert not jax.config.jax_enable_x64
+    assert jax.numpy.ones(1).dtype == np.float32
+
+
+class Compilations:
+    """Counts what JAX compiles while it listens."""
+
+    def __enter__(self) -> list[str]:
+        self.names: list[str] = []
+        jax.monitoring.register_event_duration_secs_listener(self._listen)
+        return self.names
+
+    def __exit__(self, *_) -> None:
+        jax.monitoring.unregister_event_duration_listener(self._listen)
+
+    def _listen(self, event: str, duration: float, **details) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            self.names.append(details.get("fun_name", "unknown"))
+
+
+@pytest.mark.parametrize("sampler", ["auto", "paper"])
+def test_another_fit_of_the_same_shape_compiles_nothing(sampler, seed):
+    """Nor does one with a few rows more, other hyperparameters, or weights."""
+    settings = Settings(n_hyperplanes=2, n_particles=50, sampler=sampler, n_steps=5)
+    with Compilations() as first:
+        inputs, response = make_rows(seed, 100)
+        fit_small(seed, settings, inputs=inputs, response=response)
+    assert len(first) > 0
+    with Compilations() as second:
+        inputs, response = make_rows(seed + 1, 103)
+        prior = Prior(coefficient_mean=1.0, coefficient_variance=2.5, noise_shape=2.0, noise_scale=0.1, reach=0.8)
+        fit_small(seed + 1, settings, inputs=inputs, response=response, prior=prior, row_weights=np.full(103, 0.5))
+    assert second == []
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"n_hyperplanes": 0}, "n_hyperplanes must be at least 1, got 0"),
+        ({"n_particles": 1}, "n_particles must be at least 2, got 1"),
+        ({"n_threads": 0}, "n_threads must be at least 1, got 0"),
+        ({"memory_budget": 0}, "memory_budget must be at least 1, got 0"),
+        ({"n_steps": 0}, "n_steps must be at least 1 or None, got 0"),
+    ],
+)
+def test_bad_settings_are_errors_that_name_the_value(values, message):
+    with pytest.raises(ValueError, match=message):
+        Settings(**{"n_hyperplanes": 2} | values)
+
+
+def test_an_unknown_sampler_is_an_error_that_names_the_known_ones(seed):
+    with pytest.raises(ValueError, match=r"sampler must be one of \['auto', 'paper'\], got 'gibbs'"):
+        fit_small(seed, Settings(n_hyperplanes=1, sampler="gibbs"))
+
+
+def test_a_bad_prior_is_an_error(seed):
+    with pytest.raises(ValueError, match=r"prior\.noise_scale must be positive, got 0"):
+        fit_small(seed, Settings(n_hyperplanes=1), prior=Prior(noise_scale=0.0))

@@ -1,0 +1,44 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hyperplanes.inference.tiles import CACHE_BYTES, LARGEST_TILE, map_particles, tile_size
+from hyperplanes.model import Data
+
+
+def scale_and_shift(one: tuple[jax.Array, jax.Array], factor: jax.Array, shift: jax.Array):
+    vector, number = one
+    return {"vector": factor * vector + number, "number": number - shift}
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
+@pytest.mark.parametrize(("n_particles", "tile"), [(1, 1), (10, 3), (12, 4), (5, 8)])
+def test_every_particle_is_mapped_once_and_in_order(n_particles, tile, n_threads, rng):
+    vectors, numbers = rng.normal(size=(n_particles, 2)), np.arange(float(n_particles))
+    with jax.enable_x64(True):
+        shared = (jnp.float64(3.0), jnp.float64(0.5))
+        mapped = map_particles(scale_and_shift, ((jnp.asarray(vectors), jnp.asarray(numbers)),), shared, tile=tile, n_threads=n_threads)
+    np.testing.assert_allclose(mapped["vector"], 3 * vectors + np.arange(n_particles)[:, None], rtol=1e-14)
+    np.testing.assert_array_equal(mapped["number"], np.arange(n_particles) - 0.5)
+    assert mapped["vector"].dtype == np.float64
+
+
+def blocks_of(n_blocks: int, block: int) -> Data:
+    """Shapes are all that matters."""
+    inputs, response = np.zeros((n_blocks, 4, block), np.float32), np.zeros((n_blocks, block), np.float32)
+    return Data(inputs, response, *[np.zeros(())] * (len(Data._fields) - 2))
+
+
+@pytest.mark.parametrize(("n_blocks", "block", "n_hyperplanes"), [(1, 64, 1), (1, 4096, 10), (300, 4096, 50)])
+def test_a_tile_fits_the_cache_and_the_memory_budget_does_not_change_it(n_blocks, block, n_hyperplanes):
+    data = blocks_of(n_blocks, block)
+    sizes = {tile_size(data, n_hyperplanes, 1000, budget) for budget in (1, 10**6, 10**12)}
+    assert len(sizes) == 1
+    size = sizes.pop()
+    assert 1 <= size <= LARGEST_TILE
+    assert size == 1 or size * (n_hyperplanes + 2) * 4 * block <= CACHE_BYTES
+
+
+def test_a_tile_holds_no_more_than_the_particles():
+    assert tile_size(blocks_of(1, 64), 1, 5, 2**30) == 5

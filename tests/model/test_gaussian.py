@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 from scipy import stats
 
 import closed_form
 from closed_form import Problem, make_problem
-from hyperplanes.model import Data, Prior, cross_products, gaussian, make_data
+from hyperplanes.model import Data, Prior, cross_products, gaussian, make_data, with_row
 from p_values import LEVEL, standard_normal_p_value
 
 EXPONENTS = [0.1, 0.5, 1.0]
@@ -25,11 +26,12 @@ draw_noise_variance = jax.jit(jax.vmap(gaussian.draw_noise_variance, (0, None, N
 products_of = jax.jit(cross_products)
 
 
-@jax.jit
 def evidence_path(
-    data: Data, products: jax.Array, noise_variance: float, exponents: jax.Array, prior: Prior
-) -> jax.Array:
-    return jax.vmap(gaussian.evidence_path(data, products, noise_variance, prior))(jnp.atleast_1d(exponents))
+    data: Data, products: jax.Array, noise_variance: float, exponents: ArrayLike, prior: Prior
+) -> np.ndarray:
+    """The path of one particle among two."""
+    both, noise = np.stack([products + np.eye(len(products)), products]), np.array([1.0, noise_variance])
+    return gaussian.evidence_path(data, both, noise, prior)(np.atleast_1d(exponents))[:, 1]
 
 
 @partial(jax.jit, static_argnames="n_sweeps")
@@ -43,6 +45,15 @@ def sweep_often(
         return jax.lax.scan(sweep, start, jax.random.split(key, n_sweeps))[0]
 
     return jax.vmap(run)(keys, starts)
+
+
+@jax.jit
+def join_rest(
+    unit: int, before: jax.Array, data: Data, products: jax.Array, noise_variance: float, exponent: float
+) -> gaussian.Joined:
+    """Leave a unit out of some products, and let it join with others."""
+    rest = gaussian.leave_out(unit, before, noise_variance, exponent, PRIOR)
+    return gaussian.join(unit, rest, data, products, noise_variance, exponent, PRIOR)
 
 
 def lay_out(problem: Problem, dtype: type = np.float64) -> tuple[Data, jax.Array]:
@@ -138,7 +149,25 @@ def test_conditional_of_the_coefficients_has_the_closed_form_moments(exponent, s
     moments = (problem, exponent, PRIOR.coefficient_mean, PRIOR.coefficient_variance)
     mean, covariance = closed_form.conditional_moments(*moments)
     np.testing.assert_allclose(gaussian.conditional_mean(conditional), mean, rtol=1e-10)
-    np.testing.assert_allclose(np.linalg.inv(conditional.factor @ conditional.factor.T), covariance, rtol=1e-9)
+    np.testing.assert_allclose(conditional.root.T @ conditional.root, covariance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("exponent", [0.0, *EXPONENTS])
+def test_a_unit_that_joins_the_rest_gives_the_conditional_of_all(exponent, case, seed):
+    """Whatever the unit was when the others were conditioned."""
+    problem = CASES[case](make_problem(seed))
+    data, products = lay_out(problem)
+    prior = (PRIOR.coefficient_mean, PRIOR.coefficient_variance)
+    mean, covariance = closed_form.conditional_moments(problem, max(exponent, 1e-14), *prior)
+    for unit in range(3):
+        other = jnp.asarray(np.random.default_rng(seed).normal(size=5))
+        before = with_row(products, unit, other.at[unit + 1].set(9.0))
+        joined = join_rest(unit, before, data, products, problem.noise_variance, exponent)
+        np.testing.assert_allclose(joined.mean, mean, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(joined.covariance, covariance[unit + 1], rtol=1e-6, atol=1e-8)
+        expected = log_evidence(data, products, problem.noise_variance, exponent, PRIOR)
+        np.testing.assert_allclose(joined.log_evidence, expected, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("exponent", [0.0, *EXPONENTS])

@@ -3,7 +3,7 @@
 At exponent phi the joint density is p(theta) prod_i N(y_i; f_i, sigma^2 / w_i)^phi. Integrating y out leaves a factor
 sigma^(n (1 - phi)), so that sigma^2 ~ IG(a0 - n (1 - phi) / 2, b0) and y_i ~ N(f_i, sigma^2 / (phi w_i)): exact draws
 are possible, and a kernel that leaves the target invariant leaves their distribution as it is when it alternates with
-fresh draws of y.
+fresh draws of y. Draws are compared right after the kernel, with the y that it was given.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ THREE_UNITS = Case(
     row_weights=np.array([0.5, 2.0, 1.0, 3.0]),
     new_inputs=np.array([[0.8, 0.6], [-0.5, 0.3], [0.2, -0.9]]),
     n_hyperplanes=3,
-    prior=Prior(coefficient_mean=0.5, coefficient_variance=0.9, noise_shape=5.0, noise_scale=2.0, reach=0.9),
+    prior=Prior(coefficient_mean=0.5, coefficient_variance=0.9, noise_shape=5.0, noise_scale=0.3, reach=0.9),
 )
 OFTEN_DEAD = Case(
     inputs=np.array([[-0.4], [0.75], [0.3]]),
@@ -101,14 +101,15 @@ def alternate(
     case: Case,
     n_rounds: int,
 ) -> tuple[Particle, jax.Array, jax.Array]:
-    """Rounds of (kernel, fresh response): the last particles and responses, and the share of accepted proposals."""
+    """Rounds of (fresh response, kernel): the last particles and responses, and the share of accepted proposals."""
 
     def round_of_one(key: jax.Array, particle: Particle, response: jax.Array) -> tuple[Particle, jax.Array, jax.Array]:
         key_kernel, key_response = jax.random.split(key)
+        fresh = draw_response(key_response, particle, exponent, case)
+        response = jnp.where(exponent > 0, fresh, response)  # at exponent 0 any response will do
         data = case.make_rows(response)
         (particle, _), accepted = kernel(key_kernel, make_state(particle, data), exponent, data, case.prior)
-        fresh = draw_response(key_response, particle, exponent, case)
-        return particle, jnp.where(exponent > 0, fresh, response), accepted  # at exponent 0 any response will do
+        return particle, response, accepted
 
     def round_of_all(carry: tuple[Particle, jax.Array], key: jax.Array) -> tuple[tuple[Particle, jax.Array], jax.Array]:
         particles, responses, accepted = jax.vmap(round_of_one)(jax.random.split(key, len(carry[1])), *carry)
@@ -148,7 +149,8 @@ def summaries(particles: Particle, responses: jax.Array, case: Case) -> jax.Arra
     def of_one(particle: Particle, response: jax.Array) -> jax.Array:
         old = function_values(particle, case.inputs)
         errors = response - old
+        noise = errors**2 / particle.noise_variance
         pairs = [errors @ old, jnp.log(errors @ errors), response[0] * response[-1], errors[0] * particle.offsets[0]]
-        return jnp.concatenate([response, jnp.stack(pairs)])
+        return jnp.concatenate([response, errors, noise, jnp.stack(pairs)])
 
     return jnp.column_stack([summaries_of_unknowns(particles, case), jax.vmap(of_one)(particles, responses)])

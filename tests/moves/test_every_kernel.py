@@ -37,6 +37,8 @@ from p_values import LEVEL, same_distribution_p_value
 
 N_CHAINS = 10_000
 N_ROUNDS = 8
+ONE_AT_A_TIME = 24
+"""Rounds of a kernel that moves one hyperplane at a time."""
 
 
 def in_workspace(one: Callable, n_draws: Callable[[int], int]) -> Move:
@@ -63,6 +65,9 @@ KERNELS: dict[str, Move] = {
 OUTPUT_LAYER_ONLY = ["sweep_output_layer", "refresh_output_layer"]
 WHOLE = ["paper_step", "collapsed_round"]
 CASES = {"three units": THREE_UNITS, "often dead": OFTEN_DEAD}
+ROUNDS = dict.fromkeys(KERNELS, N_ROUNDS) | dict.fromkeys(
+    ["redraw_given_coefficients", "replace_one", "paper_step"], ONE_AT_A_TIME
+)
 PAIRS = [("three units", name) for name in KERNELS] + [
     ("often dead", name) for name in ("redraw_given_coefficients", "langevin_one")
 ]
@@ -74,7 +79,7 @@ def test_kernel_leaves_the_joint_distribution_invariant(case, name, exponent, se
     joint = CASES[case]
     start = draw_joint(seed, exponent, N_CHAINS, joint)
     *end, accepted = alternate(
-        jax.random.key(seed), *start, exponent, kernel=KERNELS[name], case=joint, n_rounds=N_ROUNDS
+        jax.random.key(seed), *start, exponent, kernel=KERNELS[name], case=joint, n_rounds=ROUNDS[name]
     )
     moved = np.asarray(summaries(*end, joint))
     exact = np.asarray(summaries(*draw_joint(seed + 1, exponent, 2 * N_CHAINS, joint), joint))
@@ -88,7 +93,7 @@ def test_kernel_leaves_the_prior_invariant_at_exponent_zero(case, name, seed):
     joint = CASES[case]
     start = draw_prior_many(jax.random.key(seed), N_CHAINS, joint)
     responses = jnp.asarray(np.random.default_rng(seed).normal(3.0, 2.0, size=(N_CHAINS, len(joint.inputs))))
-    options = {"kernel": KERNELS[name], "case": joint, "n_rounds": N_ROUNDS}
+    options = {"kernel": KERNELS[name], "case": joint, "n_rounds": ROUNDS[name]}
     end, _, accepted = alternate(jax.random.key(seed), start, responses, 0.0, **options)
     prior = draw_prior_many(jax.random.key(seed + 1), N_CHAINS, joint)
     found, expected = (np.asarray(summaries_of_unknowns(each, joint)) for each in (end, prior))

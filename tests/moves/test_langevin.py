@@ -7,7 +7,7 @@ import pytest
 from joint import COMPILER_OPTIONS, THREE_UNITS, draw_joint
 
 import closed_form
-from hyperplanes.model import Data, Prior, make_data
+from hyperplanes.model import Data, Prior, gaussian, make_data
 from hyperplanes.moves import State, langevin, make_state
 from hyperplanes.moves.workspace import open_workspace
 from hyperplanes.process import from_white
@@ -15,7 +15,9 @@ from hyperplanes.process import from_white
 
 @partial(jax.jit, compiler_options=COMPILER_OPTIONS)
 def look_around(white: jax.Array, unit: int, state: State, exponent: float, data: Data, prior: Prior) -> langevin.Local:
-    return langevin._look_around(white, unit, open_workspace(state, exponent, data, prior), exponent, data, prior)
+    rest = gaussian.leave_out(unit, state.products, state.particle.noise_variance, exponent, prior)
+    work = open_workspace(state, exponent, data, prior)
+    return langevin._look_around(white, unit, rest, work, exponent, data, prior)
 
 
 def log_target(white: np.ndarray, unit: int, problem: closed_form.Problem, exponent: float, prior: Prior) -> float:

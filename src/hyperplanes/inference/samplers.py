@@ -67,7 +67,7 @@ def collapsed_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -
     """Anneal (hyperplanes, sigma^2) with the coefficients integrated out, at exponents that adapt."""
 
     def path(states: State) -> smc.Likelihoods:
-        return lambda exponents: np.asarray(_log_evidences(states, data, prior, exponents))
+        return gaussian.evidence_path(data, states.products, states.particle.noise_variance, prior)
 
     move = _move_all(collapsed_round, data, prior, settings, tile)
     schedule = smc.AdaptiveSchedule() if settings.n_steps is None else smc.FixedSchedule(settings.n_steps)
@@ -93,15 +93,6 @@ def _log_likelihoods(states: State, data: Data) -> jax.Array:
         return gaussian.log_likelihood(data, products, particle.coefficients, particle.noise_variance)
 
     return jax.vmap(one)(states)
-
-
-@jax.jit
-def _log_evidences(states: State, data: Data, prior: Prior, exponents: jax.Array) -> jax.Array:
-    def one(state: State) -> jax.Array:
-        path = gaussian.evidence_path(data, state.products, state.particle.noise_variance, prior)
-        return jax.vmap(path)(exponents)
-
-    return jax.vmap(one, out_axes=1)(states)
 
 
 SAMPLERS: dict[str, Callable[[Data, Prior, Settings, int], Sampler]] = {

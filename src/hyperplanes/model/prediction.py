@@ -10,16 +10,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp, ndtr
+from scipy.special import ndtr, ndtri
 
-from hyperplanes.model.data import block_shape
 from hyperplanes.model.features import lift, relu_features
 
 Floats = NDArray[np.float64]
 
 ROW_COPIES = 6
 """Arrays of (n_particles x rows) float64 that a prediction holds at once, as an upper bound."""
-N_HALVINGS = 60
+ROWS_AT_ONCE = 128
+MOST_NEWTON_STEPS = 100
+QUANTILE_TOLERANCE = 1e-9
+"""Relative to the smallest standard deviation of the noise."""
 
 
 class Particles(Protocol):
@@ -53,10 +55,10 @@ def moments(
     weights = np.exp(particles.log_weights)
     means, variances = [], []
     for values in function_values(particles, inputs, max_bytes):
-        mean = weights @ values
+        mean = average(weights, values)
         means.append(mean)
         if with_variance:
-            variances.append(weights @ (values - mean) ** 2)
+            variances.append(average(weights, (values - mean) ** 2))
     return np.concatenate(means), np.concatenate(variances) if with_variance else None
 
 
@@ -89,12 +91,13 @@ def quantiles(
 def log_density(particles: Particles, inputs: ArrayLike, response: ArrayLike, *, max_bytes: int) -> Floats:
     """Log posterior predictive density of each response."""
     observed = np.asarray(response, dtype=np.float64)
-    variance = particles.noise_variance[:, None]
+    weights, variance = np.exp(particles.log_weights), particles.noise_variance[:, None]
     blocks, start = [], 0
     for values in function_values(particles, inputs, max_bytes):
         errors = observed[start : start + values.shape[1]] - values
         terms = -0.5 * (np.log(2 * np.pi * variance) + errors**2 / variance)
-        blocks.append(logsumexp(terms + particles.log_weights[:, None], axis=0))
+        largest = terms.max(axis=0)
+        blocks.append(largest + np.log(average(weights, np.exp(terms - largest))))
         start += values.shape[1]
     return np.concatenate(blocks)
 
@@ -113,17 +116,24 @@ def draw(
 
 
 def function_values(particles: Particles, inputs: ArrayLike, max_bytes: int) -> Iterator[Floats]:
-    """Yield the function of every particle at successive blocks of rows, (n_particles, rows), within `max_bytes`."""
+    """Yield the function of every particle at successive blocks of rows, (n_particles, rows), within `max_bytes`.
+
+    Functions are always evaluated for the same number of rows at a time, so that the budget does not change a bit.
+    """
     rows = np.asarray(inputs)
     largest = max(1, max_bytes // (8 * ROW_COPIES * len(particles.offsets)))
-    for start in range(0, len(rows), largest):
-        block = rows[start : start + largest]
-        n_blocks, length = block_shape(len(block))
-        size = min(largest, n_blocks * length)
-        padded = np.zeros((size, rows.shape[1]), dtype=particles.normals.dtype)
-        padded[: len(block)] = block
-        values = _evaluate(particles.normals, particles.offsets, particles.coefficients, padded)
-        yield np.asarray(values, dtype=np.float64)[:, : len(block)]
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        n_rows = min(ROWS_AT_ONCE, len(rows) - start)
+        block = np.zeros((ROWS_AT_ONCE, rows.shape[1]), dtype=particles.normals.dtype)
+        block[:n_rows] = rows[start : start + n_rows]
+        values = np.asarray(_evaluate(particles.normals, particles.offsets, particles.coefficients, block))
+        for first in range(0, n_rows, largest):
+            yield values[:, first : min(first + largest, n_rows)].astype(np.float64)
+
+
+def average(weights: Floats, values: Floats) -> Floats:
+    """Weighted sum over particles of values (n_particles, rows), row by row: it rounds alike for any number of rows."""
+    return np.asarray(np.multiply(values.T, weights, order="C").sum(axis=1))
 
 
 @jax.jit
@@ -151,11 +161,24 @@ def _weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> Floa
 
 
 def _mixture_quantile(values: Floats, scales: Floats, weights: Floats, level: float) -> Floats:
-    """Quantile of a mixture of Gaussians for each column of `values`, by bisection."""
-    low = (values - 40 * scales[:, None]).min(axis=0)
-    high = (values + 40 * scales[:, None]).max(axis=0)
-    for _ in range(N_HALVINGS):
-        middle = 0.5 * (low + high)
-        below = weights @ ndtr((middle - values) / scales[:, None]) < level
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.asarray(0.5 * (low + high))
+    """Quantile of a mixture of Gaussians for each column of `values`, by Newton steps kept inside a bracket.
+
+    It lies between the least and the largest of the components' own quantiles.
+    """
+    own = values + (scales * ndtri(level))[:, None]
+    low, high = own.min(axis=0), own.max(axis=0)
+    quantile = average(weights, own)
+    done = np.zeros(len(quantile), dtype=bool)  # each row stops on its own, whatever rows are beside it
+    for _ in range(MOST_NEWTON_STEPS):
+        standard = (quantile - values) / scales[:, None]
+        excess = average(weights, ndtr(standard)) - level
+        low, high = np.where(excess < 0, quantile, low), np.where(excess < 0, high, quantile)
+        slope = average(weights / scales, np.exp(-0.5 * standard**2)) / np.sqrt(2 * np.pi)
+        newton = quantile - excess / np.maximum(slope, np.finfo(float).tiny)
+        proposal = np.where((newton > low) & (newton < high), newton, 0.5 * (low + high))
+        step = np.where(done, 0.0, proposal - quantile)
+        quantile = quantile + step
+        done |= np.abs(step) <= QUANTILE_TOLERANCE * scales.min()
+        if done.all():
+            break
+    return quantile

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import cho_solve, solve_triangular
 from jax.scipy.stats import norm
 
 from hyperplanes.model import Data, Prior, gaussian, with_row
 from hyperplanes.model.features import EXACT
+from hyperplanes.model.linear_algebra import inverse_root, log_determinant
 from hyperplanes.moves.state import choose
 from hyperplanes.moves.workspace import Workspace, feature_of, move_unit, products_with
 from hyperplanes.process import Hyperplanes, from_white, normal_quantiles, to_white
@@ -38,8 +38,10 @@ class Local(NamedTuple):
     """Log evidence at the exponent."""
     gradient: jax.Array
     """Of log evidence plus log prior, shape (p + 1,)."""
-    factor: jax.Array
-    """Lower Cholesky factor of the curvature, shape (p + 1, p + 1)."""
+    precision: jax.Array
+    """Curvature M: prior plus Gauss-Newton, shape (p + 1, p + 1)."""
+    root: jax.Array
+    """Inverse root of the curvature, shape (p + 1, p + 1)."""
 
 
 def langevin_draws(n_columns: int) -> int:
@@ -59,12 +61,13 @@ def langevin_one(
     unit = _choose_active(draws[0], work.products)
     old = Hyperplanes(particle.normals[unit].astype(float), particle.offsets[unit].astype(float))
     start = to_white(old, prior.reach, jnp.linalg.norm(normal_quantiles(draws[1 : p + 1])))
+    rest = gaussian.leave_out(unit, work.products, particle.noise_variance, exponent, prior)
 
     def step(local: Local, item: tuple[jax.Array, jax.Array]) -> tuple[Local, jax.Array]:
         looks_only, draws = item
         size = step_size(draws[1])
-        white = jnp.where(looks_only, start, _drift(local, size) + size * _noise(local, draws[2:]))
-        proposal = _look_around(white, unit, work, exponent, data, prior)
+        white = jnp.where(looks_only, start, _drift(local, size) + size * normal_quantiles(draws[2:]) @ local.root)
+        proposal = _look_around(white, unit, rest, work, exponent, data, prior)
         stays_active = proposal.products[unit + 1, unit + 1] > 0
         accepted = (jnp.log(draws[0]) < _log_ratio(local, proposal, size)) & stays_active
         return choose(accepted | looks_only, proposal, local), accepted & ~looks_only
@@ -87,7 +90,9 @@ def step_size(draw: jax.Array) -> jax.Array:
 def _nowhere(work: Workspace, data: Data) -> Local:
     size = data.inputs.shape[1]
     feature = jnp.zeros(data.response.shape, dtype=data.inputs.dtype)
-    return Local(jnp.ones(size), feature, work.products, work.log_evidence, jnp.zeros(size), jnp.eye(size))
+    return Local(
+        jnp.ones(size), feature, work.products, work.log_evidence, jnp.zeros(size), jnp.eye(size), jnp.eye(size)
+    )
 
 
 def _choose_active(draw: jax.Array, products: jax.Array) -> jax.Array:
@@ -97,11 +102,7 @@ def _choose_active(draw: jax.Array, products: jax.Array) -> jax.Array:
 
 
 def _drift(local: Local, size: jax.Array) -> jax.Array:
-    return local.white + 0.5 * size**2 * cho_solve((local.factor, True), local.gradient)
-
-
-def _noise(local: Local, draws: jax.Array) -> jax.Array:
-    return solve_triangular(local.factor, normal_quantiles(draws), lower=True, trans="T")
+    return local.white + 0.5 * size**2 * (local.root @ local.gradient) @ local.root
 
 
 def _log_ratio(local: Local, proposal: Local, size: jax.Array) -> jax.Array:
@@ -113,35 +114,32 @@ def _log_ratio(local: Local, proposal: Local, size: jax.Array) -> jax.Array:
 
 def _log_density(white: jax.Array, origin: Local, size: jax.Array) -> jax.Array:
     """Log density of proposing `white` from `origin`, up to a constant."""
-    residual = origin.factor.T @ (white - _drift(origin, size)) / size
-    return jnp.log(jnp.diagonal(origin.factor)).sum() - 0.5 * residual @ residual
+    distance = (white - _drift(origin, size)) / size
+    return 0.5 * log_determinant(origin.root) - 0.5 * distance @ origin.precision @ distance
 
 
 def _look_around(
-    white: jax.Array, unit: jax.Array, work: Workspace, exponent: jax.Array, data: Data, prior: Prior
+    white: jax.Array,
+    unit: jax.Array,
+    rest: gaussian.Rest,
+    work: Workspace,
+    exponent: jax.Array,
+    data: Data,
+    prior: Prior,
 ) -> Local:
     """Evaluate the target around one hyperplane."""
     noise_variance = work.particle.noise_variance
     hyperplane = from_white(white, prior.reach)
     feature = feature_of(hyperplane, data)
     products = with_row(work.products, unit, products_with(feature, unit, work.features, data))
-    conditional = gaussian.condition(products, noise_variance, exponent, prior)
-    covariance = cho_solve((conditional.factor, True), jnp.eye(len(products) - 1))
-    mean = gaussian.conditional_mean(conditional)
-    evidence = gaussian.evidence_given(data, products, noise_variance, exponent, prior, conditional)
-    scale, here = exponent / noise_variance, mean[unit + 1]
-    pull = scale * jnp.append(-here * mean - covariance[unit + 1], here)
+    mean, covariance, evidence = gaussian.join(unit, rest, data, products, noise_variance, exponent, prior)
+    scale, own = exponent / noise_variance, mean[unit + 1]
+    pull = scale * jnp.append(-own * mean - covariance, own)
     slope = _jacobian(white, hyperplane.normals, prior)
-    strength = scale * (here**2 + covariance[unit + 1, unit + 1])
+    strength = scale * (own**2 + covariance[unit + 1])
     precision = jnp.eye(len(white)) + strength * slope @ _curvature(feature, data) @ slope.T
-    return Local(
-        white,
-        feature,
-        products,
-        evidence,
-        slope @ _gradient(pull, feature, unit, work.features, data) - white,
-        jnp.linalg.cholesky(precision),
-    )
+    gradient = slope @ _gradient(pull, feature, unit, work.features, data) - white
+    return Local(white, feature, products, evidence, gradient, precision, inverse_root(precision))
 
 
 def _gradient(pull: jax.Array, feature: jax.Array, unit: jax.Array, features: jax.Array, data: Data) -> jax.Array:

@@ -14,7 +14,7 @@ from hyperplanes.process import uniforms
 def collapsed_round(
     key: jax.Array, state: State, exponent: jax.Array, data: Data, prior: Prior
 ) -> tuple[State, jax.Array]:
-    """Replace hyperplanes, move them by Langevin steps, then draw the output layer. Returns the Langevin acceptance."""
+    """Replace hyperplanes, move them by Langevin steps, then draw the output layer. Returns the acceptance of both."""
     keys = jax.random.split(key, 3)
     m, p = state.particle.normals.shape
 
@@ -25,7 +25,7 @@ def collapsed_round(
         return langevin_one(draws, work, exponent, data, prior)
 
     work = open_workspace(state, exponent, data, prior)
-    work, _ = jax.lax.scan(replace, work, uniforms(keys[0], (m, replace_draws(p))))
-    work, accepted = jax.lax.scan(langevin, work, uniforms(keys[1], (m, langevin_draws(p))))
+    work, replaced = jax.lax.scan(replace, work, uniforms(keys[0], (m, replace_draws(p))))
+    work, moved = jax.lax.scan(langevin, work, uniforms(keys[1], (m, langevin_draws(p))))
     state, _ = refresh_output_layer(keys[2], close_workspace(work), exponent, data, prior)
-    return state, accepted.mean()
+    return state, 0.5 * (replaced.mean() + moved.mean())

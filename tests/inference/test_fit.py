@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -49,26 +51,26 @@ def test_one_hyperplane_in_one_dimension_agrees_with_numerical_integration(name,
 
 
 def test_the_spread_of_the_posterior_is_that_of_numerical_integration(seed):
-    exact = quadrature.integrate()
-    posterior = fit_small(seed, Settings(n_hyperplanes=1, n_particles=4000))
-    fields = posterior.normals, posterior.offsets, posterior.coefficients, posterior.noise_variance
-    values, weights = quadrature.statistics_of(*fields)[:, :4], np.exp(posterior.log_weights)
-    scales = np.sqrt(weights @ (values - weights @ values) ** 2)
-    np.testing.assert_allclose(scales, exact.scales, rtol=0.1)
+    exact, found = quadrature.integrate(), []
+    for repeat in range(N_RUNS):
+        posterior = fit_small(seed + repeat, SAMPLERS["auto"])
+        fields = posterior.normals, posterior.offsets, posterior.coefficients, posterior.noise_variance
+        values, weights = quadrature.statistics_of(*fields)[:, :4], np.exp(posterior.log_weights)
+        found.append(weights @ (values - weights @ values) ** 2)
+    np.testing.assert_allclose(np.sqrt(np.mean(found, axis=0)), exact.scales, rtol=0.06)
 
 
 @pytest.mark.parametrize("sampler", ["auto", "paper"])
 def test_without_data_the_posterior_is_the_prior(sampler, seed):
-    settings = Settings(n_hyperplanes=2, n_particles=3000, sampler=sampler, n_steps=None if sampler == "auto" else 3)
+    settings = replace(SAMPLERS[sampler], n_steps=None if sampler == "auto" else 3)
     posterior = fit_small(seed, settings, row_weights=np.zeros(10))
     assert posterior.log_evidence == pytest.approx(0.0, abs=1e-12)
-    assert posterior.log_evidence_error == pytest.approx(0.0, abs=0.02)
-    np.testing.assert_allclose(np.exp(posterior.log_weights), 1 / 3000)
-    if sampler == "paper":  # it resamples at every step, so that particles are copies that only moves tell apart
-        posterior = posterior._replace(**{name: getattr(posterior, name)[::30] for name in Posterior._fields[:4]})
+    assert posterior.log_evidence_error == pytest.approx(0.0, abs=1e-6)
+    np.testing.assert_allclose(np.exp(posterior.log_weights), 1 / settings.n_particles)
+    if sampler == "paper":  # it resamples at every step, so that neighbours share a hyperplane until one has moved
+        posterior = posterior._replace(**{name: getattr(posterior, name)[::5] for name in Posterior._fields[:4]})
     assert stats.binomtest(int((posterior.normals[:, 0, 0] > 0).sum()), len(posterior.normals)).pvalue > LEVEL
-    for unit in range(2):
-        assert stats.kstest(posterior.offsets[:, unit], stats.uniform.cdf).pvalue > LEVEL
+    assert stats.kstest(posterior.offsets[:, 0], stats.uniform.cdf).pvalue > LEVEL
     for column in posterior.coefficients.T:
         assert stats.kstest(column, stats.norm(0.4, np.sqrt(1.5)).cdf).pvalue > LEVEL
     assert stats.kstest(posterior.noise_variance, stats.invgamma(3.0, scale=0.3).cdf).pvalue > LEVEL
@@ -76,21 +78,21 @@ def test_without_data_the_posterior_is_the_prior(sampler, seed):
 
 @pytest.mark.parametrize("sampler", ["auto", "paper"])
 def test_the_result_does_not_depend_on_threads_or_memory(sampler, seed):
-    inputs, response = make_rows(seed, 70)
-    shape = {"n_hyperplanes": 2, "n_particles": 150, "sampler": sampler, "n_steps": 4}
+    inputs, response = make_rows(seed, 100)
+    settings = Settings(n_hyperplanes=2, n_particles=150, sampler=sampler, n_steps=5)
 
     def run(**how) -> Posterior:
-        return fit_small(seed, Settings(**shape, **how), inputs=inputs, response=response)
+        return fit_small(seed, replace(settings, **how), inputs=inputs, response=response)
 
     alone = run()
-    for other in (run(n_threads=2), run(n_threads=3, memory_budget=1), run(memory_budget=10**4)):
+    for other in (run(memory_budget=1), run(n_threads=2, memory_budget=10**4), run(n_threads=9)):  # 9: a tile each
         for first, second in zip(jax.tree.leaves(alone), jax.tree.leaves(other), strict=True):
             np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("sampler", ["auto", "paper"])
 def test_the_same_key_gives_the_same_posterior_and_another_key_another(sampler, seed):
-    settings = Settings(n_hyperplanes=1, n_particles=60, sampler=sampler, n_steps=5)
+    settings = replace(SAMPLERS[sampler], n_steps=5)
     first, again, other = (fit_small(number, settings) for number in (seed, seed, seed + 1))
     for one, two in zip(jax.tree.leaves(first), jax.tree.leaves(again), strict=True):
         np.testing.assert_array_equal(one, two)
@@ -101,7 +103,7 @@ def test_the_same_key_gives_the_same_posterior_and_another_key_another(sampler, 
 @pytest.mark.parametrize(("sampler", "n_steps"), [("auto", None), ("auto", 7), ("paper", 5)])
 def test_an_observer_hears_of_every_step_once(sampler, n_steps, seed):
     heard: list[Progress] = []
-    settings = Settings(n_hyperplanes=1, n_particles=60, sampler=sampler, n_steps=n_steps)
+    settings = replace(SAMPLERS[sampler], n_steps=n_steps)
     trace = fit_small(seed, settings, observe=heard.append).trace
     assert [progress.step for progress in heard] == list(range(1, len(trace.exponent) + 1))
     assert all(progress.n_steps == n_steps for progress in heard)
@@ -110,7 +112,7 @@ def test_an_observer_hears_of_every_step_once(sampler, n_steps, seed):
         np.testing.assert_array_equal([getattr(progress, name) for progress in heard], getattr(trace, name))
     assert np.all(np.diff(trace.exponent) > 0)
     assert trace.exponent[-1] == 1.0
-    assert np.all((trace.ess > 0) & (trace.ess <= 60 * (1 + 1e-12)))
+    assert np.all((trace.ess > 0) & (trace.ess <= settings.n_particles * (1 + 1e-12)))
     assert np.all((trace.acceptance >= 0) & (trace.acceptance <= 1))
     assert np.all(np.diff(trace.n_ancestors) <= 0)
 
@@ -121,7 +123,7 @@ def test_an_observer_that_raises_stops_the_fit(seed):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit_small(seed, Settings(n_hyperplanes=1, n_particles=60, n_steps=7), observe=observe)
+        fit_small(seed, SAMPLERS["auto, fixed steps"], observe=observe)
 
 
 def test_a_posterior_has_the_shapes_and_widths_it_says(seed):
@@ -151,7 +153,7 @@ def test_weighted_rows_count_as_their_precision_says(seed):
 
 
 def test_the_global_precision_of_jax_is_left_alone(seed):
-    fit_small(seed, Settings(n_hyperplanes=1, n_particles=60, n_steps=5))
+    fit_small(seed, SAMPLERS["auto, fixed steps"])
     assert not jax.config.jax_enable_x64
     assert jax.numpy.ones(1).dtype == np.float32
 
@@ -175,16 +177,17 @@ class Compilations:
 @pytest.mark.parametrize("sampler", ["auto", "paper"])
 def test_another_fit_of_the_same_shape_compiles_nothing(sampler, seed):
     """Nor does one with a few rows more, other hyperparameters, or weights."""
-    settings = Settings(n_hyperplanes=2, n_particles=50, sampler=sampler, n_steps=5)
-    with Compilations() as first:
-        inputs, response = make_rows(seed, 100)
-        fit_small(seed, settings, inputs=inputs, response=response)
-    assert len(first) > 0
-    with Compilations() as second:
+    settings = Settings(n_hyperplanes=2, n_particles=150, sampler=sampler, n_steps=5)
+    inputs, response = make_rows(seed, 100)
+    fit_small(seed, settings, inputs=inputs, response=response)
+    with Compilations() as compiled:
         inputs, response = make_rows(seed + 1, 103)
         prior = Prior(coefficient_mean=1.0, coefficient_variance=2.5, noise_shape=2.0, noise_scale=0.1, reach=0.8)
         fit_small(seed + 1, settings, inputs=inputs, response=response, prior=prior, row_weights=np.full(103, 0.5))
-    assert second == []
+    assert compiled == []
+    with Compilations() as compiled:
+        jax.jit(lambda x: x + 1.0)(1.0)
+    assert len(compiled) == 1  # had anything been compiled, it would have been counted
 
 
 @pytest.mark.parametrize(

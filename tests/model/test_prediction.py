@@ -162,7 +162,7 @@ def test_a_small_memory_budget_changes_nothing(max_bytes, seed):
         ]
 
     for small, large in zip(predict(max_bytes), predict(LARGE), strict=True):
-        np.testing.assert_allclose(small, large, rtol=1e-11, atol=1e-12)
+        np.testing.assert_array_equal(small, large)
 
 
 @pytest.mark.parametrize("max_bytes", [1, 3000, 20_000, LARGE])
@@ -175,8 +175,8 @@ def test_no_block_of_function_values_exceeds_the_budget(max_bytes, rng):
 
 @pytest.mark.parametrize("function", ["moments", "response", "mean", "log_density"])
 def test_predictions_of_many_rows_stay_within_the_budget(function, rng):
-    particles, inputs = make_particles(rng, 200), make_inputs(rng, 10_000)
-    max_bytes = 4 * 2**20  # one array of all particles and rows has 16 million bytes
+    particles, inputs = make_particles(rng, 2000), make_inputs(rng, 500)
+    max_bytes = 4 * 2**20  # one array of all particles and rows has 8 million bytes
 
     def predict() -> None:
         if function == "moments":

@@ -34,7 +34,8 @@ def test_fixed_exponents_are_r_over_the_number_of_steps_and_end_at_one(n_steps):
 @pytest.mark.parametrize("scale", [3.0, 100.0, 1e6])
 def test_an_adaptive_step_is_as_long_as_the_criterion_allows(criterion, share, scale, rng):
     log_likelihoods = scale * rng.gamma(1.5, size=200)
-    log_weights = normalise(rng.normal(0, 0.2, size=200))
+    uneven = 0.5 if criterion == "conditional_ess" else 0.0
+    log_weights = normalise(rng.normal(0, uneven, size=200))
     schedule = AdaptiveSchedule(share, criterion)
     for exponent in (0.0, 0.83):
         increments = tempered(log_likelihoods, exponent)
@@ -63,16 +64,6 @@ def test_one_step_is_enough_where_the_likelihood_says_nothing():
     equal = np.full(10, -np.log(10))
     assert AdaptiveSchedule().next_exponent(0.0, equal, tempered(np.full(10, -7.0), 0.0)) == 1.0
     assert AdaptiveSchedule().next_exponent(0.4, equal, tempered(np.full(10, -7.0), 0.4)) == 1.0
-
-
-def test_the_effective_size_of_all_weights_allows_less_than_that_of_the_step_alone(rng):
-    log_likelihoods = 20 * rng.gamma(1.5, size=200)
-    log_weights = normalise(rng.normal(0, 0.7, size=200))
-    steps = [
-        AdaptiveSchedule(0.5, criterion).next_exponent(0.1, log_weights, tempered(log_likelihoods, 0.1))
-        for criterion in CRITERIA
-    ]
-    assert steps[1] < steps[0] < 1
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

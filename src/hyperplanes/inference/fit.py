@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hyperplanes import smc
+from hyperplanes.inference.compilation import keep_compiled_programs
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
@@ -49,6 +50,7 @@ def fit(
     """
     if settings.sampler not in SAMPLERS:
         raise ValueError(f"sampler must be one of {sorted(SAMPLERS)}, got {settings.sampler!r}")
+    keep_compiled_programs()
     with jax.enable_x64(True):
         data = make_data(inputs, response, row_weights)
         prior = prior.resolved(data.n_columns)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hyperplanes.inference.compilation import keep_compiled_programs
 from hyperplanes.inference.samplers import paper_step
 from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, make_data
 from hyperplanes.moves import State, make_state
@@ -56,6 +57,7 @@ def run_chain(
     for name, value in (("n_hyperplanes", n_hyperplanes), ("n_iterations", n_iterations)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
+    keep_compiled_programs()
     with jax.enable_x64(True):
         data = make_data(inputs, response)
         key_prior, key_chain = jax.random.split(key)

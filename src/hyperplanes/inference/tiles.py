@@ -15,8 +15,8 @@ import jax.numpy as jnp
 
 from hyperplanes.model import Data
 
-CACHE_BYTES = 2**19
-LARGEST_TILE = 64
+CACHE_BYTES = 2**21
+LARGEST_TILE = 32
 COMPILER_OPTIONS = {"xla_backend_optimization_level": 1}
 """Compiles in two thirds of the time; the work is in matrix products, which run as fast."""
 

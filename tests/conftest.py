@@ -1,11 +1,16 @@
 """Random numbers that depend on nothing but the test that asks for them."""
 
+import os
 import zlib
+from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 from hypothesis import settings
+
+# Compiled programs are shared between test processes and runs, and the user's own are left alone.
+os.environ.setdefault("HYPERPLANES_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "compiled"))
 
 settings.register_profile("reproducible", derandomize=True, deadline=None)
 settings.load_profile("reproducible")

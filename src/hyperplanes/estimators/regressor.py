@@ -31,7 +31,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     ----------
     n_hyperplanes : int or "auto", default="auto"
         Hidden units. "auto" takes one for each ``2 * (n_columns + 1)`` rows, at least 1 and at most 20.
-    n_particles : int, default=500
+    n_particles : int, default=200
         Draws that stand for the posterior.
     n_steps : int, optional
         Annealing steps from prior to posterior. By default their number and length adapt to the data.
@@ -88,7 +88,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     def __init__(
         self,
         n_hyperplanes: int | str = "auto",
-        n_particles: int = 500,
+        n_particles: int = 200,
         n_steps: int | None = None,
         sampler: str = "auto",
         n_jobs: int | None = -1,

@@ -22,6 +22,10 @@ from hyperplanes.moves import (
     sweep_output_layer,
 )
 
+SHARE = 0.9
+"""Conditional effective share of the particles in one step. Many short steps with one round of moves each find more
+than few long ones with many rounds, see docs/method.md."""
+
 
 @dataclass(frozen=True)
 class Sampler:
@@ -70,7 +74,8 @@ def collapsed_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -
         return gaussian.evidence_path(data, states.products, states.particle.noise_variance, prior)
 
     move = _move_all(collapsed_round, data, prior, settings, tile)
-    schedule = smc.AdaptiveSchedule() if settings.n_steps is None else smc.FixedSchedule(settings.n_steps)
+    adaptive = smc.AdaptiveSchedule(share=SHARE)
+    schedule = adaptive if settings.n_steps is None else smc.FixedSchedule(settings.n_steps)
     return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
 
 

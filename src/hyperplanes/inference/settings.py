@@ -11,7 +11,7 @@ class Settings:
     """Number of hidden units m."""
     sampler: str = "auto"
     """A name in `SAMPLERS`."""
-    n_particles: int = 500
+    n_particles: int = 200
     """Number of particles."""
     n_steps: int | None = None
     """Number of equidistant exponents, None for adaptive ones."""

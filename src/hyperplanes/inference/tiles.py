@@ -1,4 +1,4 @@
-"""Run a function of one particle over all particles: vectorised in tiles, tiles in a loop, loops in threads.
+"""Run a function of one particle over all particles: vectorised in tiles, tiles shared out between threads.
 
 A tile is small enough for its features to stay in a core's cache on a CPU, and as large as the memory budget allows on
 an accelerator. Its size depends on the shape of the problem alone and every particle has a key of its own, so that the
@@ -47,37 +47,34 @@ def map_particles(
         Particles in a tile; threads over which the tiles are dealt out.
     """
     n_particles = len(jax.tree.leaves(per_particle)[0])
-    n_parts = min(n_threads, -(-n_particles // tile))
-    parts = _deal_out(per_particle, tile, n_parts)
+    tiles = _deal_out(per_particle, tile)
 
-    def run(part: Any) -> Any:
+    def run(one_tile: Any) -> Any:
         with jax.enable_x64(True):  # a thread starts with JAX's defaults
-            results = _run_tiles(function, part, shared)
-            return jax.tree.map(lambda leaf: leaf.block_until_ready(), results)
+            return jax.tree.map(lambda leaf: leaf.block_until_ready(), _run_tile(function, one_tile, shared))
 
-    if n_parts == 1:
-        return _collect([run(parts[0])], n_particles)
-    with ThreadPoolExecutor(n_parts) as threads:
-        return _collect(list(threads.map(run, parts)), n_particles)
+    if n_threads == 1:
+        return _collect([run(one_tile) for one_tile in tiles], n_particles)
+    with ThreadPoolExecutor(n_threads) as threads:
+        return _collect(list(threads.map(run, tiles)), n_particles)
 
 
 @partial(jax.jit, static_argnums=0, compiler_options=COMPILER_OPTIONS)
-def _run_tiles(function: Callable[..., Any], per_particle: Any, shared: Any) -> Any:
-    return jax.lax.map(jax.vmap(lambda one: function(*one, *shared)), per_particle)
-
-
-@partial(jax.jit, static_argnums=(1, 2))
-def _deal_out(per_particle: Any, tile: int, n_parts: int) -> list[Any]:
-    """Equal parts of whole tiles, leaves (tiles, tile, ...); the last particle is repeated to fill them up."""
-    n_particles = len(jax.tree.leaves(per_particle)[0])
-    n_tiles = -(-n_particles // (tile * n_parts))
-    indices = jnp.minimum(jnp.arange(n_parts * n_tiles * tile), n_particles - 1).reshape(n_parts, n_tiles, tile)
-    return [jax.tree.map(lambda leaf, part=part: leaf[part], per_particle) for part in indices]
+def _run_tile(function: Callable[..., Any], one_tile: tuple[Any, ...], shared: tuple[Any, ...]) -> Any:
+    return jax.vmap(lambda one: function(*one, *shared))(one_tile)
 
 
 @partial(jax.jit, static_argnums=1)
-def _collect(parts: list[Any], n_particles: int) -> Any:
+def _deal_out(per_particle: Any, tile: int) -> list[Any]:
+    """Tiles of equal size; the last particle is repeated to fill the last one up."""
+    n_particles = len(jax.tree.leaves(per_particle)[0])
+    n_tiles = -(-n_particles // tile)
+    indices = jnp.minimum(jnp.arange(n_tiles * tile), n_particles - 1).reshape(n_tiles, tile)
+    tiled = jax.tree.map(lambda leaf: leaf[indices], per_particle)
+    return [jax.tree.map(lambda leaf, at=at: leaf[at], tiled) for at in range(n_tiles)]
+
+
+@partial(jax.jit, static_argnums=1)
+def _collect(tiles: list[Any], n_particles: int) -> Any:
     """Undo `_deal_out`."""
-    return jax.tree.map(
-        lambda *leaves: jnp.concatenate([leaf.reshape(-1, *leaf.shape[2:]) for leaf in leaves])[:n_particles], *parts
-    )
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:n_particles], *tiles)

@@ -68,7 +68,7 @@ def langevin_one(
         size = step_size(draws[1])
         white = jnp.where(looks_only, start, _drift(local, size) + size * normal_quantiles(draws[2:]) @ local.root)
         proposal = _look_around(white, unit, rest, work, exponent, data, prior)
-        stays_active = proposal.products[unit + 1, unit + 1] > 0
+        stays_active = (proposal.products[unit + 1, unit + 1] > 0) & (work.products[unit + 1, unit + 1] > 0)
         accepted = (jnp.log(draws[0]) < _log_ratio(local, proposal, size)) & stays_active
         return choose(accepted | looks_only, proposal, local), accepted & ~looks_only
 

@@ -15,10 +15,9 @@ def evidence_variance(weights: Sequence[Floats], ancestors: Sequence[Indices], m
 
     The genealogical estimator of Chan & Lai (2013) and Lee & Whiteley (2018) groups the final weights by first
     ancestor. Its value cannot exceed one, so it says nothing once the genealogy has collapsed. Like Olsson & Douc
-    (2019) we let the particles forget: generation k adds the growth of the group variance from generation k - 1, with
-    groups formed by the earliest generation that still has `min_families` families alive. With a genealogy that never
-    collapses this is the genealogical estimator; with one generation of memory it is the sum of 1/ESS - 1/n over the
-    generations.
+    (2019) we let the particles forget: each generation adds the variance of its families' surplus of weight, and twice
+    its covariance with theirs in the generations before, with families formed by the earliest generation of which
+    `min_families` are still alive. With no memory at all it is the sum of 1/ESS - 1/n over the generations.
 
     Parameters
     ----------
@@ -32,24 +31,26 @@ def evidence_variance(weights: Sequence[Floats], ancestors: Sequence[Indices], m
     """
     total = 0.0
     for last in range(len(weights)):
-        line, start = np.arange(len(weights[last])), last
-        while start > 0 and len(np.unique(ancestors[start - 1][line])) >= min_families:
-            line, start = ancestors[start - 1][line], start - 1
-        total += _group_variance(weights[last], line)
-        if start < last:
-            total -= _group_variance(weights[last - 1], _trace_back(ancestors, start, last - 1, len(line)))
+        start = _earliest_remembered(ancestors, last, len(weights[last]), min_families)
+        excess = _family_excess(weights, ancestors, start, last)
+        total += float(excess[-1] @ (excess[-1] + 2 * np.sum(excess[:-1], axis=0)))
     return max(total, 0.0)
 
 
-def _trace_back(ancestors: Sequence[Indices], start: int, last: int, n_particles: int) -> Indices:
-    """Ancestor in generation `start` of every particle of generation `last`."""
-    line = np.arange(n_particles)
-    for generation in reversed(ancestors[start:last]):
-        line = generation[line]
-    return line
+def _earliest_remembered(ancestors: Sequence[Indices], last: int, n_particles: int, min_families: int) -> int:
+    """Earliest generation of which `min_families` families are alive in generation `last`."""
+    line, start = np.arange(n_particles), last
+    while start > 0 and len(np.unique(ancestors[start - 1][line])) >= min_families:
+        line, start = ancestors[start - 1][line], start - 1
+    return start
 
 
-def _group_variance(weights: Floats, groups: Indices) -> float:
-    """Sum over groups of the squared group weight, less its value for equal weights and no groups."""
-    group_weights = np.bincount(groups, weights=weights)
-    return float(group_weights @ group_weights) - 1.0 / len(weights)
+def _family_excess(weights: Sequence[Floats], ancestors: Sequence[Indices], start: int, last: int) -> list[Floats]:
+    """Weight of every family of generation `start` beyond its share of the particles, in each generation to `last`."""
+    n_particles = len(weights[last])
+    roots, excess = np.arange(n_particles), list[Floats]()
+    for generation in range(start, last + 1):
+        roots = roots if generation == start else roots[ancestors[generation - 1]]
+        surplus = weights[generation] - 1 / n_particles
+        excess.append(np.bincount(roots, surplus, minlength=n_particles).astype(np.float64))
+    return excess

@@ -58,19 +58,18 @@ class AdaptiveSchedule:
 
     def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
         """Find the exponent by refining a grid: each round is one call for all candidates."""
-        target = self.share * len(log_weights)
+        target = self.share * self._effective(log_weights, np.zeros_like(log_weights))
         room = 1.0 - exponent
         low, high = np.log(self.SMALLEST_STEP), 0.0  # of the log of the step as a share of the room left
         for _ in range(self.N_ROUNDS):
             log_steps = np.linspace(low, high, self.N_CANDIDATES)
-            enough = self._effective(log_weights, log_increments(exponent + room * np.exp(log_steps))) >= target
+            increments = log_increments(exponent + room * np.exp(log_steps))
+            enough = self._effective(log_weights, increments) >= target
+            if enough[-1] or not np.isfinite(increments).any():
+                return float(exponent + room * np.exp(high))
             last = int(np.flatnonzero(enough).max(initial=0))
-            if last == self.N_CANDIDATES - 1:
-                break
             low, high = log_steps[last], log_steps[last + 1]
-        return (
-            1.0 if last == self.N_CANDIDATES - 1 and high == 0.0 else float(exponent + room * np.exp(log_steps[last]))
-        )
+        return float(exponent + room * np.exp(low))
 
     def _effective(self, log_weights: Floats, log_increments: Floats) -> Floats:
         if self.criterion == "ess":

@@ -1,10 +1,11 @@
 """Fit: the one place where model, moves and SMC meet."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import partial
 
 import jax
 import numpy as np
+from jax.typing import DTypeLike
 from numpy.typing import ArrayLike
 
 from hyperplanes import smc
@@ -12,8 +13,8 @@ from hyperplanes.inference.compilation import keep_compiled_programs
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
-from hyperplanes.inference.tiles import map_particles, tile_size
-from hyperplanes.model import Data, Prior, draw_prior, make_data
+from hyperplanes.inference.tiles import QUICK_TO_COMPILE, map_particles, tile_size
+from hyperplanes.model import Data, Particle, Prior, draw_prior, make_data
 from hyperplanes.moves import State, make_state
 
 Observer = Callable[[Progress], None]
@@ -71,19 +72,15 @@ def fit(
 def draw_states(key: jax.Array, data: Data, prior: Prior, settings: Settings, tile: int) -> State:
     """Draw particles from the prior, with their cross products."""
     keys = jax.random.split(key, settings.n_particles)
-    draw = _prior_state(settings.n_hyperplanes)
-    states: State = map_particles(draw, (keys,), (data, prior), tile=tile, n_threads=settings.n_threads)
+    particles = _draw_particles(keys, prior, settings.n_hyperplanes, data.n_columns, data.inputs.dtype)
+    states: State = map_particles(make_state, (particles,), (data,), tile=tile, n_threads=settings.n_threads)
     return states
 
 
-@cache
-def _prior_state(n_hyperplanes: int) -> Callable[[jax.Array, Data, Prior], State]:
-    """Draw of one state; cached, because JAX compiles each function object anew."""
-
-    def draw(key: jax.Array, data: Data, prior: Prior) -> State:
-        return make_state(draw_prior(key, prior, n_hyperplanes, data.n_columns, data.inputs.dtype), data)
-
-    return draw
+@partial(jax.jit, static_argnums=(2, 3, 4), compiler_options=QUICK_TO_COMPILE)
+def _draw_particles(keys: jax.Array, prior: Prior, n_hyperplanes: int, n_columns: int, dtype: DTypeLike) -> Particle:
+    """Draw from the prior; it runs once, so that compiling quickly counts for more than running quickly."""
+    return jax.vmap(lambda key: draw_prior(key, prior, n_hyperplanes, n_columns, dtype))(keys)
 
 
 def _posterior(population: smc.Population, steps: Sequence[smc.Step]) -> Posterior:

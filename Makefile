@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 BENCH := .venv/.benchmarks
 JOBS ?= 2
 
-.PHONY: demo test lint check-slow benchmark clean
+.PHONY: demo test lint benchmark clean
 
 demo: $(STAMP)
 	$(BIN)/hyperplanes demo --out demo.png
@@ -18,9 +18,6 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-
-check-slow: $(STAMP)
-	$(BIN)/python -m pytest -n $(JOBS) -m slow
 
 benchmark: $(BENCH)
 	$(BIN)/python benchmarks/foundation.py

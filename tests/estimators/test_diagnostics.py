@@ -3,9 +3,12 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hyperplanes.estimators import HyperplanesWarning
-from hyperplanes.estimators.diagnostics import FitSummary, diagnose
+from hyperplanes.estimators.diagnostics import FitSummary, diagnose, warn
+from hyperplanes.estimators.settings import usual_n_hyperplanes
 from hyperplanes.inference import Posterior, Trace
 from hyperplanes.model import Prior
 
@@ -13,7 +16,13 @@ PRIOR = Prior(noise_shape=3.0, noise_scale=0.5)
 
 
 def make_posterior(
-    n_particles=100, n_distinct=100, lowest_ess=60.0, acceptance=0.3, noise_variance=0.2, n_hyperplanes=2
+    n_particles=100,
+    n_distinct=100,
+    lowest_ess=60.0,
+    acceptance=0.3,
+    noise_variance=0.2,
+    n_hyperplanes=2,
+    n_ancestors=30,
 ):
     offsets = np.arange(n_particles * n_hyperplanes, dtype=float).reshape(n_particles, n_hyperplanes)
     steps = np.ones(4)
@@ -28,8 +37,8 @@ def make_posterior(
         trace=Trace(
             np.array([0.1, 0.3, 0.7, 1.0]),
             np.array([90, lowest_ess, 90, 70]),
-            acceptance * steps,
-            np.array([80, 60, 40, 30]),
+            np.broadcast_to(acceptance, 4),
+            np.array([80, 60, 40, n_ancestors]),
             steps,
         ),
     )
@@ -60,11 +69,13 @@ def test_ess_of_uneven_weights():
         (make_posterior(n_distinct=4), make_summary(), "genealogy has collapsed.* only 4 distinct", "Raise n_steps"),
         (make_posterior(lowest_ess=1.3), make_summary(), "genealogy has collapsed.* only 1.3 of 100", "Raise n_steps"),
         (make_posterior(acceptance=0.0), make_summary(), "No Markov move was accepted", "Raise n_steps"),
+        (make_posterior(acceptance=[0.9, 0.5, 0.2, 0.0]), make_summary(), "in the last quarter", "Raise n_steps"),
+        (make_posterior(n_ancestors=1), make_summary(), "log_evidence_error_ is likely too small", "Raise n_particles"),
         (make_posterior(), make_summary(constant_response=True), "y is constant", "Check that y"),
         (
             make_posterior(noise_variance=1.0),
-            make_summary(n_rows=2),
-            "2 hyperplanes are more than 2 rows",
+            make_summary(n_rows=3),
+            "2 hyperplanes in 1 columns have 4 parameters, more than 3 rows",
             "Lower n_hyperplanes",
         ),
         (make_posterior(noise_variance=0.02), make_summary(), "as small as the prior allows", "smaller noise_scale"),
@@ -77,10 +88,10 @@ def test_trouble_is_told_with_advice(posterior, summary, trouble, advice):
 
 
 def test_fit_warns_where_the_user_called_it(example, make_regressor):
-    with pytest.warns(HyperplanesWarning, match="2 hyperplanes are more than 2 rows") as caught:
+    with pytest.warns(HyperplanesWarning, match="have 6 parameters, more than 2 rows") as caught:
         model = make_regressor().fit(example.X[:2], example.y[:2])
     assert {warning.filename for warning in caught} == {__file__}
-    assert [str(warning.message) for warning in caught] == list(model.diagnostics_.messages)
+    assert [str(warning.message) for warning in caught] == list(model.diagnostics_.warnings)
 
 
 def test_collapse_of_a_real_fit_is_found(example, make_regressor):
@@ -92,4 +103,25 @@ def test_good_fit_warns_of_nothing(example, make_regressor):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = make_regressor().fit(example.X, example.y)
-    assert model.diagnostics_.messages == ()
+    assert model.diagnostics_.warnings == ()
+
+
+def test_moves_that_start_late_are_no_trouble():
+    found = diagnose(make_posterior(acceptance=[0.0, 0.0, 0.0, 0.4]), make_summary())
+    assert (found.acceptance, found.late_acceptance) == pytest.approx((0.1, 0.4))
+    assert found.messages == ()
+
+
+def test_note_is_a_message_but_no_warning():
+    found = diagnose(make_posterior(n_ancestors=1), make_summary())
+    assert found.messages == found.notes != ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn(found, stacklevel=1)
+
+
+@given(n_rows=st.integers(2, 3000), n_columns=st.integers(1, 200))
+def test_automatic_number_of_hyperplanes_is_never_too_many(n_rows, n_columns):
+    normals = np.ones((100, usual_n_hyperplanes(n_rows, n_columns), n_columns))
+    found = diagnose(make_posterior(noise_variance=1.0)._replace(normals=normals), make_summary(n_rows=n_rows))
+    assert found.messages == ()

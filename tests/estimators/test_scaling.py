@@ -58,7 +58,8 @@ def test_new_values_stay_finite_however_far_away():
     assert np.isfinite(scaler.to_model(np.array([[1.7e308], [-1.7e308]]))).all()
 
 
-def test_constant_response_has_scale_one():
-    scaler = response_scaler(np.full(4, 1e12 / 3))
-    assert scaler.scale_ == 1
-    assert (scaler.to_model(np.full(4, 1e12 / 3)) == 0).all()
+@pytest.mark.parametrize("value", [0.0, 1e-320, 1e-12, 1e12 / 3, -1.7e308])
+def test_constant_response_is_zero_on_the_scale_of_rounding(value):
+    scaler = response_scaler(np.full(4, value))
+    assert 0 < scaler.scale_ <= max(1e-14 * abs(value), 1e-300)
+    assert (scaler.to_model(np.full(4, value)) == 0).all()

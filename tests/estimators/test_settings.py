@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from hyperplanes.estimators.settings import n_bytes, usual_n_hyperplanes
+from hyperplanes.model import Prior
 
 
 @pytest.mark.parametrize(
@@ -29,12 +30,37 @@ def test_budget_is_in_gib():
         ({"memory_budget": 0}, "memory_budget must be a positive number of GiB, got 0"),
         ({"memory_budget": np.inf}, "memory_budget must be a positive number of GiB, got inf"),
         ({"random_state": "seed"}, "cannot be used to seed"),
-        ({"n_jobs": 0}, "n_jobs == 0"),
+        ({"sampler": ["auto"]}, r"sampler must be one of 'auto', 'paper', got \['auto'\]"),
+        ({"n_jobs": 0}, "n_jobs must be a number of threads, -1 for all cores or None, got 0"),
+        ({"n_jobs": 2.5}, "n_jobs must be .*, got 2.5"),
+        ({"n_jobs": "all"}, "n_jobs must be .*, got 'all'"),
+        ({"progress": "yes"}, "progress must be True or False, got 'yes'"),
     ],
 )
 def test_bad_setting_is_named(example, make_regressor, settings, message):
     with pytest.raises(ValueError, match=message):
         make_regressor(**settings).fit(example.X, example.y)
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        ({"reach": 2.0}, "prior must be a hyperplanes.Prior or None, got dict"),
+        (Prior(noise_scale="small"), "prior.noise_scale must be a number, got 'small'"),
+        (Prior(reach=None), "prior.reach must be a number, got None"),
+        (Prior(coefficient_mean=np.zeros(2)), "prior.coefficient_mean must be a number, got array"),
+    ],
+)
+def test_bad_prior_is_named(example, make_regressor, prior, message):
+    with pytest.raises(TypeError, match=message):
+        make_regressor(prior=prior).fit(example.X, example.y)
+
+
+@pytest.mark.parametrize("target", ["response", "mean"])
+def test_widest_interval_is_finite(fitted, example, target):
+    assert np.isfinite(fitted.predict_interval(example.X_new, coverage=1 - 2**-52, target=target)).all()
+    with pytest.raises(ValueError, match=r"coverage must be at most 1 - 2\*\*-52"):
+        fitted.predict_interval(example.X_new, coverage=1 - 2**-53, target=target)
 
 
 @pytest.mark.parametrize("coverage", [0, 1, -0.5, 95, "most", np.nan])

@@ -1,5 +1,7 @@
 """Data as people have them: a clear error or a correct fit."""
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -37,7 +39,7 @@ def test_one_row_is_refused(make_regressor):
 
 
 def test_two_rows_are_enough(make_regressor):
-    with pytest.warns(HyperplanesWarning, match="2 hyperplanes are more than 2 rows"):
+    with pytest.warns(HyperplanesWarning, match="2 hyperplanes in 1 columns have 4 parameters, more than 2 rows"):
         model = make_regressor().fit([[1.0], [2.0]], [3.0, 4.0])
     assert np.isfinite(model.predict([[1.5]])).all()
 
@@ -64,9 +66,11 @@ def test_only_constant_columns_predict_the_mean(example, make_regressor):
 def test_constant_target_is_predicted_with_a_warning(example, make_regressor, value):
     with pytest.warns(HyperplanesWarning, match="y is constant"):
         model = make_regressor().fit(example.X, np.full(len(example.X), value))
-    np.testing.assert_allclose(model.predict(example.X_new), value, atol=0.2, rtol=1e-12)
+    np.testing.assert_allclose(model.predict(example.X_new), value, rtol=1e-14, atol=1e-300)
     low, high = model.predict_interval(example.X_new).T
     assert ((low <= value) & (value <= high)).all()
+    np.testing.assert_allclose(high - low, 0, atol=max(1e-13 * abs(value), 1e-300))
+    assert np.isfinite([model.log_evidence_, *model.log_predictive_density(example.X_new, example.X_new[:, 0])]).all()
 
 
 @pytest.mark.filterwarnings("ignore::hyperplanes.estimators.HyperplanesWarning")
@@ -108,6 +112,22 @@ def test_refit_without_names_forgets_them(example, make_regressor):
 def test_text_is_refused_with_advice(example, make_regressor, frame):
     table = frame({"size": example.X[:, 0], "colour": ["red"] * len(example.X)})
     with pytest.raises(ValueError, match=r"must hold numbers only, got text .*'red'.*OneHotEncoder"):
+        make_regressor().fit(table, example.y)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"day": pd.date_range("2020", periods=60)}),
+        pd.DataFrame({"size": 1.0, "day": pd.date_range("2020", periods=60, tz="UTC")}),
+        pd.DataFrame({"delay": pd.to_timedelta(np.arange(60), unit="h")}),
+        pl.DataFrame({"size": np.ones(60), "day": [date(2020, 1, 1)] * 60}),
+        np.full((60, 1), "2020-01-01", dtype="datetime64[D]"),
+        np.full((60, 1), date(2020, 1, 1)),
+    ],
+)
+def test_dates_and_times_are_refused_with_advice(example, make_regressor, table):
+    with pytest.raises((ValueError, TypeError), match=r"(?i)hold numbers only, got .*(date|time).*turn dates"):
         make_regressor().fit(table, example.y)
 
 

@@ -3,7 +3,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hyperplanes.inference.tiles import CACHE_BYTES, LARGEST_TILE, map_particles, tile_size
+from hyperplanes.inference.tiles import (
+    CACHE_BYTES,
+    LARGEST_TILE,
+    LARGEST_TILE_BYTES,
+    SMALLEST_TILE,
+    affordable_threads,
+    map_particles,
+    tile_size,
+)
 from hyperplanes.model import Data
 
 
@@ -38,8 +46,16 @@ def test_a_tile_fits_the_cache_and_the_memory_budget_does_not_change_it(n_blocks
     sizes = {tile_size(data, n_hyperplanes, 1000, budget) for budget in (1, 10**6, 10**12)}
     assert len(sizes) == 1
     size = sizes.pop()
+    bytes_a_particle = (n_hyperplanes + 2) * 4 * block * n_blocks
     assert 1 <= size <= LARGEST_TILE
-    assert size == 1 or size * (n_hyperplanes + 2) * 4 * block <= CACHE_BYTES
+    assert size <= SMALLEST_TILE or size * bytes_a_particle <= CACHE_BYTES
+    assert size == 1 or size * bytes_a_particle <= LARGEST_TILE_BYTES
+
+
+@pytest.mark.parametrize(("budget", "n_threads"), [(1, 1), (5 * 2**20, 1), (13 * 2**20, 3), (2**30, 8)])
+def test_threads_are_held_back_so_that_their_features_fit_the_budget(budget, n_threads):
+    data = blocks_of(2, 4096)  # with 14 hyperplanes a particle has 2^19 bytes of features
+    assert affordable_threads(data, 14, tile=4, n_threads=8, memory_budget=budget) == n_threads
 
 
 def test_a_tile_holds_no_more_than_the_particles():

@@ -208,7 +208,7 @@ def test_drawn_noise_variance_is_inverse_gamma(exponent, key, seed):
     values = closed_form.features(problem.inputs, problem.normals, problem.offsets) @ problem.coefficients
     error = (problem.row_weights * (problem.response - values) ** 2).sum()
     shape, scale = PRIOR.noise_shape + exponent * 7 / 2, PRIOR.noise_scale + exponent * error / 2
-    assert stats.kstest(draws, stats.invgamma(shape, scale=scale).cdf).pvalue > LEVEL
+    assert stats.kstest(np.asarray(draws), stats.invgamma(shape, scale=scale).cdf).pvalue > LEVEL
 
 
 def test_log_likelihood_is_that_of_independent_rows(seed):
@@ -242,3 +242,20 @@ def test_squared_error_of_a_perfect_fit_is_never_negative(seed):
     coefficients = jnp.asarray(1e6 * problem.coefficients) * (1 + 1e-15 * jnp.arange(-20, 20)[:, None])
     errors = jax.vmap(gaussian.squared_error, (None, 0))(products, coefficients)
     assert np.all(np.asarray(errors) >= 0)
+
+
+def test_float32_features_keep_the_evidence_where_the_noise_is_small(rng):
+    """Sums over rows in float32 would be off by hundreds of nats here."""
+    n_rows, noise = 3750, 1e-3
+    X, normals, offsets = rng.uniform(-1, 1, (n_rows, 2)), np.array([[0.6, 0.8], [-0.28, 0.96]]), np.array([0.2, 0.5])
+    f = np.maximum(X @ normals.T - offsets, 0) @ np.array([3.0, -4.0])
+    y = (f - f.mean()) / f.std() + noise * rng.standard_normal(n_rows)
+    prior = Prior(coefficient_variance=10.0).resolved(2)
+
+    def evidence(dtype: type) -> float:
+        data = make_data(X, y, dtype=dtype)
+        products = cross_products(data, jnp.asarray(normals, dtype), jnp.asarray(offsets, dtype))
+        return float(gaussian.log_evidence(data, products, jnp.float64(noise**2), 1.0, prior))
+
+    with jax.enable_x64(True):
+        assert abs(evidence(np.float32) - evidence(np.float64)) < 0.5

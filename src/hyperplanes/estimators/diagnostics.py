@@ -25,7 +25,7 @@ class HyperplanesWarning(UserWarning):
 
 
 class Diagnostics(NamedTuple):
-    """Numbers to judge a fit by; ``messages`` says in plain words what is wrong, and is empty if nothing is."""
+    """Numbers to judge a fit by; ``messages`` says in plain words what to mind, and is empty if there is nothing."""
 
     n_particles: int
     """Particles in the posterior."""
@@ -41,12 +41,21 @@ class Diagnostics(NamedTuple):
     """First particles that still have descendants."""
     acceptance: float
     """Mean acceptance rate of the Markov moves over the steps."""
+    late_acceptance: float
+    """The same over the last quarter of the steps."""
     noise_std: float
     """Posterior standard deviation of the noise (root of the mean variance), in the user's units."""
     noise_floor: float
     """Least noise that the prior lets these many rows show, in the user's units."""
-    messages: tuple[str, ...]
-    """Warnings with advice."""
+    warnings: tuple[str, ...]
+    """Troubles with advice, issued as Python warnings too."""
+    notes: tuple[str, ...]
+    """Lesser remarks with advice, issued nowhere else."""
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Warnings, then notes."""
+        return self.warnings + self.notes
 
 
 class FitSummary(NamedTuple):
@@ -77,6 +86,7 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
     Diagnostics
         With a message for each trouble found.
     """
+    acceptance = posterior.trace.acceptance
     numbers = Diagnostics(
         n_particles=len(posterior.log_weights),
         n_steps=len(posterior.trace.exponent),
@@ -84,22 +94,25 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
         lowest_ess=float(np.min(posterior.trace.ess)),
         n_distinct=posterior.n_distinct,
         n_ancestors=int(posterior.trace.n_ancestors[-1]),
-        acceptance=float(np.mean(posterior.trace.acceptance)),
+        acceptance=float(np.mean(acceptance)),
+        late_acceptance=float(np.mean(acceptance[-max(len(acceptance) // 4, 1) :])),
         noise_std=summary.response_scale * _noise_std(posterior),
         noise_floor=summary.response_scale * _noise_floor(summary.prior, summary.n_rows),
-        messages=(),
+        warnings=(),
+        notes=(),
     )
-    n_hyperplanes = posterior.offsets.shape[1]
-    messages = [
-        *_messages_on_data(numbers, n_hyperplanes, summary),
-        *_messages_on_sampling(numbers),
-    ]
-    return numbers._replace(messages=tuple(messages))
+    _, n_hyperplanes, n_columns = posterior.normals.shape
+    warnings = (
+        *_warnings_on_data(numbers, summary),
+        *_warnings_on_size(n_hyperplanes, n_columns, summary.n_rows),
+        *_warnings_on_sampling(numbers),
+    )
+    return numbers._replace(warnings=warnings, notes=tuple(_notes(numbers)))
 
 
 def warn(diagnostics: Diagnostics, stacklevel: int) -> None:
-    """Issue each message as a HyperplanesWarning."""
-    for message in diagnostics.messages:
+    """Issue each warning, but no note, as a HyperplanesWarning."""
+    for message in diagnostics.warnings:
         warnings.warn(message, HyperplanesWarning, stacklevel=stacklevel + 1)
 
 
@@ -112,11 +125,11 @@ def _noise_floor(prior: Prior, n_rows: int) -> float:
     return float(np.sqrt(prior.noise_scale / (prior.noise_shape + n_rows / 2 - 1)))
 
 
-def _messages_on_data(numbers: Diagnostics, n_hyperplanes: int, summary: FitSummary) -> Iterator[str]:
+def _warnings_on_data(numbers: Diagnostics, summary: FitSummary) -> Iterator[str]:
     if summary.constant_response:
         yield (
-            "y is constant: the fit predicts that constant, and its intervals come from the prior alone, "
-            "on a scale of 1 in the units of y. Check that y is the column you meant."
+            "y is constant: the fit predicts that constant, and its intervals are as narrow as rounding error. "
+            "Check that y is the column you meant."
         )
     elif numbers.noise_std < AT_THE_FLOOR * numbers.noise_floor:
         yield (
@@ -124,17 +137,23 @@ def _messages_on_data(numbers: Diagnostics, n_hyperplanes: int, summary: FitSumm
             "intervals are as wide as the prior makes them. If y has so little noise, "
             "pass a prior with a smaller noise_scale."
         )
-    if n_hyperplanes >= summary.n_rows:
+
+
+def _warnings_on_size(n_hyperplanes: int, n_columns: int, n_rows: int) -> Iterator[str]:
+    """A single hyperplane is the least there can be, so that it is never too many."""
+    n_parameters = n_hyperplanes * (n_columns + 1)
+    if n_hyperplanes > 1 and n_parameters > n_rows:
         yield (
-            f"{n_hyperplanes} hyperplanes are more than {summary.n_rows} rows can support: "
-            "the prior decides most of the fit. Lower n_hyperplanes or collect more rows."
+            f"{n_hyperplanes} hyperplanes in {n_columns} columns have {n_parameters} parameters, more than "
+            f"{n_rows} rows can support: the prior decides most of the fit. "
+            'Lower n_hyperplanes, use n_hyperplanes="auto" or collect more rows.'
         )
 
 
-def _messages_on_sampling(numbers: Diagnostics) -> Iterator[str]:
-    if numbers.acceptance == 0:
+def _warnings_on_sampling(numbers: Diagnostics) -> Iterator[str]:
+    if numbers.late_acceptance == 0:
         yield (
-            "No Markov move was accepted, so the particles never left where they were drawn: "
+            "No Markov move was accepted in the last quarter of the steps, so the particles stayed where they were: "
             "do not trust this posterior. Raise n_steps, lower n_hyperplanes "
             'or use sampler="auto".'
         )
@@ -149,4 +168,12 @@ def _messages_on_sampling(numbers: Diagnostics) -> Iterator[str]:
             f"The genealogy has collapsed: at one step only {numbers.lowest_ess:.1f} of {numbers.n_particles} "
             "particles counted, and all later ones descend from them. Predictions may miss most of the posterior. "
             "Raise n_steps, or leave it None so that the steps adapt to the data."
+        )
+
+
+def _notes(numbers: Diagnostics) -> Iterator[str]:
+    if numbers.n_ancestors < 2:
+        yield (
+            "All particles descend from one first particle, so log_evidence_error_ is likely too small. "
+            "Raise n_particles if you need the evidence."
         )

@@ -4,7 +4,6 @@ from typing import Any, Literal, Self, TypeAlias, overload
 
 import jax
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +13,7 @@ from hyperplanes.estimators.diagnostics import Diagnostics, FitSummary, diagnose
 from hyperplanes.estimators.progress import observer
 from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, response_scaler
 from hyperplanes.estimators.tables import Table, TrainingTable, read_inputs, read_labelled_table, read_training_table
-from hyperplanes.inference import Posterior, Settings, fit
+from hyperplanes.inference import SAMPLERS, Posterior, Settings, fit
 from hyperplanes.model import Prior, prediction
 
 RandomState: TypeAlias = int | np.random.RandomState | None
@@ -46,7 +45,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     prior : Prior, optional
         Prior in model units (scaled inputs and response). By default ``Prior()``.
     memory_budget : float, default=1.0
-        GiB that large temporary arrays may take in fitting and in prediction. The result does not depend on it.
+        GiB that large temporary arrays may take. Fitting holds threads back to keep within it; prediction never needs
+        less than 128 rows x ``n_particles``. On a CPU the result does not depend on it.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         Standard error of ``log_evidence_``, estimated from this one run. It is too small where few first particles
         have descendants (``diagnostics_.n_ancestors``).
     diagnostics_ : Diagnostics
-        Numbers to judge the fit by, and ``messages`` in plain words.
+        Numbers to judge the fit by, and ``messages`` in plain words: those that ``fit`` warns of, and lesser notes.
     input_scaler_, response_scaler_ : Scaler
         Between the user's units and the model's.
     n_features_in_ : int
@@ -131,9 +131,9 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         """
         table = read_training_table(self, X, y)
         settings = self._inference_settings(table)
-        prior = Prior() if self.prior is None else self.prior
+        prior = checked.read_prior(self.prior)
         inputs, response = input_scaler(table.inputs), response_scaler(table.response)
-        with observer(self.progress) as observe:
+        with observer(checked.flag("progress", self.progress)) as observe:
             posterior = fit(
                 jax.random.key(_draw_seed(self.random_state)),
                 inputs.to_model(table.inputs),
@@ -209,10 +209,9 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         ndarray of shape (n, 2)
             Lower and upper ends.
         """
-        coverage = checked.fraction("coverage", coverage)
+        tails = checked.tails(coverage)
         target = checked.one_of("target", target, checked.TARGETS)
         inputs = self._model_inputs(X)
-        tails = np.array([0.5 - coverage / 2, 0.5 + coverage / 2])
         ends = prediction.quantiles(self.posterior_, inputs, tails, target=target, max_bytes=self._max_bytes())
         return self.response_scaler_.to_user(ends)
 
@@ -269,11 +268,11 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
 
     def _inference_settings(self, table: TrainingTable) -> Settings:
         return Settings(
-            sampler=self.sampler,
+            sampler=checked.one_of("sampler", self.sampler, tuple(SAMPLERS)),
             n_hyperplanes=checked.read_n_hyperplanes(self.n_hyperplanes, *table.inputs.shape),
             n_particles=checked.integer("n_particles", self.n_particles),
             n_steps=None if self.n_steps is None else checked.integer("n_steps", self.n_steps),
-            n_threads=effective_n_jobs(self.n_jobs),
+            n_threads=checked.n_threads(self.n_jobs),
             memory_budget=self._max_bytes(),
         )
 

@@ -63,11 +63,12 @@ def response_scaler(response: Floats) -> Scaler:
     Returns
     -------
     Scaler
-        With scale 1 for a response that is constant up to rounding: nothing in it tells a scale.
+        With the size of rounding errors as scale for a response that is constant up to them.
     """
     if is_constant(response):
         middle = 0.5 * response.min() + 0.5 * response.max()
-        return Scaler(center_=np.asarray(middle), scale_=np.asarray(1.0))
+        rounding = max(ROUNDING * np.abs(response).max(), np.finfo(np.float64).tiny)
+        return Scaler(center_=np.asarray(middle), scale_=np.asarray(rounding))
     exponent = np.frexp(np.abs(response).max())[1]
     unit = np.ldexp(response, -exponent)  # an exact division that keeps sums and squares from overflowing
     mean = unit.mean()

@@ -3,6 +3,11 @@
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+from joblib import effective_n_jobs
+
+from hyperplanes.model import Prior
+
 TARGETS = ("response", "mean")
 GIB = 2**30
 
@@ -62,11 +67,35 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return value
 
 
-def fraction(name: str, value: Any) -> float:
-    """Return the value as a float strictly between 0 and 1, or raise an error that names the setting."""
-    if not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise ValueError(f"{name} must be strictly between 0 and 1, got {value!r}")
-    return float(value)
+def flag(name: str, value: Any) -> bool:
+    """Return the value as a bool, or raise an error that names the setting."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def read_prior(value: Any) -> Prior:
+    """Return the prior that the setting stands for."""
+    if value is not None and not isinstance(value, Prior):
+        raise TypeError(f"prior must be a hyperplanes.Prior or None, got {type(value).__name__}")
+    return Prior() if value is None else value
+
+
+def n_threads(n_jobs: Any) -> int:
+    """Return the number of threads that ``n_jobs`` stands for on this machine."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a number of threads, -1 for all cores or None, got {n_jobs!r}")
+    return int(effective_n_jobs(n_jobs))
+
+
+def tails(coverage: Any) -> tuple[float, float]:
+    """Return the probabilities of both ends of a central interval."""
+    if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+        raise ValueError(f"coverage must be strictly between 0 and 1, got {coverage!r}")
+    low, high = 0.5 - float(coverage) / 2, 0.5 + float(coverage) / 2
+    if high == 1:
+        raise ValueError(f"coverage must be at most 1 - 2**-52, where float64 still holds both tails, got {coverage!r}")
+    return low, high
 
 
 def n_bytes(name: str, value: Any) -> int:

@@ -14,6 +14,10 @@ Table: TypeAlias = Any
 """Whatever scikit-learn reads as numbers: an array, nested lists, a pandas or polars data frame or series."""
 
 FEWEST_ROWS = 2
+NOT_NUMBERS = ("could not convert string to float", "float() argument must be")
+"""How numpy begins to complain of text and of other objects."""
+TIMES = ("date", "time", "duration", "period")
+"""How the types of columns that hold dates or times begin; scikit-learn takes some for numbers in an unknown unit."""
 COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
 
@@ -56,7 +60,8 @@ def read_training_table(estimator: BaseEstimator, X: Table, y: Table) -> Trainin
 
 def read_inputs(estimator: BaseEstimator, X: Table) -> Floats:
     """Check new inputs against the columns that the estimator was fitted on."""
-    with _text_explained():
+    _refuse_times(X)
+    with _numbers_expected():
         inputs: Floats = validate_data(estimator, X, reset=False, dtype=np.float64)
     return inputs
 
@@ -67,21 +72,34 @@ def read_labelled_table(estimator: BaseEstimator, X: Table, y: Table) -> tuple[F
 
 
 def _read(estimator: BaseEstimator, X: Table, y: Table, **checks: Any) -> tuple[Floats, Floats]:
-    with _text_explained():
+    _refuse_times(X)
+    with _numbers_expected():
         inputs, response = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, **checks)
     if response.dtype.kind not in "biuf":
         raise ValueError(f"y must hold numbers, got values of type {response.dtype}")
     return inputs, np.asarray(response, dtype=np.float64)
 
 
+def _refuse_times(X: Table) -> None:
+    types = np.ravel(np.array(getattr(X, "dtypes", getattr(X, "dtype", None)), dtype=object))
+    for kind in map(str, types):
+        if kind.lower().startswith(TIMES):
+            raise ValueError(_numbers_only(f"type {kind}"))
+
+
 @contextmanager
-def _text_explained() -> Iterator[None]:
+def _numbers_expected() -> Iterator[None]:
     try:
         yield
-    except ValueError as error:
-        if "could not convert string to float" not in str(error):
+    except (ValueError, TypeError) as error:
+        if not str(error).startswith(NOT_NUMBERS):
             raise
-        raise ValueError(
-            f"X and y must hold numbers only, got text ({error}). "
-            "Encode text columns first, for instance with sklearn.preprocessing.OneHotEncoder."
-        ) from error
+        got = "text" if isinstance(error, ValueError) else "objects"
+        raise type(error)(_numbers_only(f"{got} ({error})")) from error
+
+
+def _numbers_only(got: str) -> str:
+    return (
+        f"X and y must hold numbers only, got {got}. Encode text columns first, for instance with "
+        "sklearn.preprocessing.OneHotEncoder, and turn dates and times into numbers of a unit you choose."
+    )

@@ -1,6 +1,7 @@
 """Fit: the one place where model, moves and SMC meet."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -13,7 +14,7 @@ from hyperplanes.inference.compilation import keep_compiled_programs
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
-from hyperplanes.inference.tiles import QUICK_TO_COMPILE, map_particles, tile_size
+from hyperplanes.inference.tiles import QUICK_TO_COMPILE, affordable_threads, map_particles, tile_size
 from hyperplanes.model import Data, Particle, Prior, draw_prior, make_data
 from hyperplanes.moves import State, make_state
 
@@ -56,6 +57,7 @@ def fit(
         data = make_data(inputs, response, row_weights)
         prior = prior.resolved(data.n_columns)
         tile = tile_size(data, settings.n_hyperplanes, settings.n_particles, settings.memory_budget)
+        settings = _within_budget(settings, data, tile)
         sampler = SAMPLERS[settings.sampler](data, prior, settings, tile)
         key_prior, key_anneal = jax.random.split(key)
         states = draw_states(key_prior, data, prior, settings, tile)
@@ -67,6 +69,12 @@ def fit(
                 n_steps = sampler.schedule.n_steps
                 observe(Progress(len(steps), n_steps, step.exponent, step.ess, step.acceptance, step.n_ancestors))
         return _posterior(population, steps)
+
+
+def _within_budget(settings: Settings, data: Data, tile: int) -> Settings:
+    """Hold threads back where together they would exceed the memory budget."""
+    n_threads, budget = settings.n_threads, settings.memory_budget
+    return replace(settings, n_threads=affordable_threads(data, settings.n_hyperplanes, tile, n_threads, budget))
 
 
 def draw_states(key: jax.Array, data: Data, prior: Prior, settings: Settings, tile: int) -> State:

@@ -18,7 +18,8 @@ class Settings:
     n_threads: int = 1
     """Threads that share the particles on a CPU. It does not change the result."""
     memory_budget: int = 2**30
-    """Bytes that a fit may hold at once beyond its inputs and its result. It does not change the result on a CPU."""
+    """Bytes for features that a fit holds at once; on a CPU never less than one thread with one tile of particles, and
+    without influence on the result."""
 
     def __post_init__(self) -> None:
         for name, least in (("n_hyperplanes", 1), ("n_particles", 2), ("n_threads", 1), ("memory_budget", 1)):

@@ -1,8 +1,8 @@
 """Run a function of one particle over all particles: vectorised in tiles, parts of a few tiles shared out to threads.
 
-A tile is small enough for its features to stay in a core's cache on a CPU, and as large as the memory budget allows on
-an accelerator. Its size depends on the shape of the problem alone and every particle has a key of its own, so that the
-number of threads and the memory budget do not change the result on a CPU.
+On a CPU a tile is small enough for its features to stay in the cache where they can, on an accelerator as large as the
+memory budget allows. Every particle has a key of its own, so that the number of threads does not change the result,
+nor, on a CPU, the memory budget, which only holds threads back.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,14 @@ import jax.numpy as jnp
 from hyperplanes.model import Data
 
 CACHE_BYTES = 2**21
+LARGEST_TILE_BYTES = 2**26
+SMALLEST_TILE = 4
+"""Loops over units cost the same for one particle as for several; fewer only where features are very large."""
 LARGEST_TILE = 32
-N_PARTS = 8
-"""Parts that the tiles are dealt out in, whatever the number of threads: a call costs a fifth of a millisecond."""
+FEWEST_PARTS = 8
+"""Parts that the tiles are dealt out in where there are as many, whatever the number of threads."""
+MOST_TILES = 8
+"""Tiles in a part: a call costs a fifth of a millisecond, and time in one call grows faster than its tiles."""
 QUICK_TO_COMPILE = {"xla_backend_optimization_level": 0}
 """For programs that only copy, or that run once."""
 COMPILER_OPTIONS = {"xla_backend_optimization_level": 1}
@@ -26,12 +31,23 @@ COMPILER_OPTIONS = {"xla_backend_optimization_level": 1}
 
 
 def tile_size(data: Data, n_hyperplanes: int, n_particles: int, memory_budget: int) -> int:
-    """Particles in a tile."""
-    row_bytes = (n_hyperplanes + 2) * data.inputs.dtype.itemsize
-    if jax.default_backend() == "cpu":
-        fits = CACHE_BYTES // (row_bytes * data.inputs.shape[-1])
-        return min(max(1, fits), LARGEST_TILE, n_particles)
-    return min(max(1, memory_budget // (4 * row_bytes * data.response.size)), n_particles)
+    """Particles in a tile. On a CPU it depends on the shape of the problem alone, so that the result does too."""
+    features = feature_bytes(data, n_hyperplanes)
+    if jax.default_backend() != "cpu":
+        return min(max(1, memory_budget // (4 * features)), n_particles)
+    smallest = SMALLEST_TILE if features * SMALLEST_TILE <= LARGEST_TILE_BYTES else 1
+    return min(max(smallest, CACHE_BYTES // features), LARGEST_TILE, n_particles)
+
+
+def affordable_threads(data: Data, n_hyperplanes: int, tile: int, n_threads: int, memory_budget: int) -> int:
+    """Threads that hold no more than the budget at once: as many as asked for, at least one."""
+    a_thread = 2 * tile * feature_bytes(data, n_hyperplanes)
+    return max(1, min(n_threads, memory_budget // a_thread))
+
+
+def feature_bytes(data: Data, n_hyperplanes: int) -> int:
+    """Bytes of the features of one particle on all rows."""
+    return (n_hyperplanes + 2) * data.inputs.dtype.itemsize * data.response.size
 
 
 def map_particles(
@@ -74,7 +90,7 @@ def _deal_out(per_particle: Any, tile: int) -> Any:
     """Leaves (parts, tiles, tile, ...) from (n_particles, ...); the last particle is repeated to fill them up."""
     n_particles = len(jax.tree.leaves(per_particle)[0])
     n_tiles = -(-n_particles // tile)
-    a_part = -(-n_tiles // N_PARTS)
+    a_part = min(-(-n_tiles // FEWEST_PARTS), MOST_TILES)
     n_parts = -(-n_tiles // a_part)
     missing = n_parts * a_part * tile - n_particles
 

@@ -19,6 +19,11 @@ def relu_features(planes: jax.Array, inputs: jax.Array) -> jax.Array:
     return jnp.maximum(jnp.matmul(planes, inputs, precision=EXACT), 0)
 
 
+def wide_product(left: jax.Array, right: jax.Array) -> jax.Array:
+    """Matrix product in float64. Float32 sums over thousands of rows cost hundreds of nats where the noise is small."""
+    return jnp.matmul(left.astype(jnp.float64), right.astype(jnp.float64), precision=EXACT)
+
+
 def cross_products(data: Data, normals: jax.Array, offsets: jax.Array) -> jax.Array:
     """All inner products of (1, features, response) over the rows: float64, shape (m + 2, m + 2).
 
@@ -30,7 +35,7 @@ def cross_products(data: Data, normals: jax.Array, offsets: jax.Array) -> jax.Ar
     def add_block(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
         inputs, response = block
         rows = jnp.concatenate([inputs[-1:], relu_features(planes, inputs), response[None]])
-        return total + jnp.matmul(rows, rows.T, precision=EXACT).astype(jnp.float64), None
+        return total + wide_product(rows, rows.T), None
 
     total, _ = jax.lax.scan(add_block, jnp.zeros((size, size), dtype=jnp.float64), (data.inputs, data.response))
     return total
@@ -44,7 +49,7 @@ def replaced_row(data: Data, normals: jax.Array, offsets: jax.Array, unit: jax.A
         inputs, response = block
         features = relu_features(planes, inputs)
         rows = jnp.concatenate([inputs[-1:], features, response[None]])
-        return total + jnp.matmul(rows, features[unit], precision=EXACT).astype(jnp.float64), None
+        return total + wide_product(rows, features[unit]), None
 
     total, _ = jax.lax.scan(add_block, jnp.zeros(planes.shape[0] + 2, dtype=jnp.float64), (data.inputs, data.response))
     return total

@@ -151,15 +151,15 @@ def join(
     """Let a unit join the rest, by the Schur complement of the others in the precision of all."""
     row = products[unit + 1] * (exponent / noise_variance)
     across = row[:-1].at[unit + 1].set(0.0)
-    reach = rest.covariance @ across
+    spread = rest.covariance @ across
     ridge = 1 / prior.coefficient_variance
-    complement = jnp.maximum(row[unit + 1] + ridge - across @ reach, ridge)
+    complement = jnp.maximum(row[unit + 1] + ridge - across @ spread, ridge)
     own = (row[-1] + prior.coefficient_mean * ridge - across @ rest.mean) / complement
     log_determinant = rest.log_determinant + jnp.log(complement)
     square = rest.square + own**2 * complement
     return Joined(
-        mean=(rest.mean - reach * own).at[unit + 1].set(own),
-        covariance=(-reach / complement).at[unit + 1].set(1 / complement),
+        mean=(rest.mean - spread * own).at[unit + 1].set(own),
+        covariance=(-spread / complement).at[unit + 1].set(1 / complement),
         log_evidence=_evidence(data, products, noise_variance, exponent, prior, log_determinant, square),
     )
 

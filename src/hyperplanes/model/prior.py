@@ -1,6 +1,7 @@
 """The prior: a process of hyperplanes, Gaussian coefficients and an inverse gamma noise variance."""
 
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import NamedTuple
 
 import jax
@@ -35,6 +36,10 @@ class Prior:
 
     def resolved(self, n_columns: int) -> "Prior":
         """Check every value and fill the reach in for `n_columns` columns."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise TypeError(f"prior.{field.name} must be a number, got {value!r}")
         prior = replace(self, reach=self.reach or float(np.sqrt(n_columns)))
         for field in fields(prior):
             value = getattr(prior, field.name)

@@ -9,7 +9,7 @@ from hyperplanes.process import Hyperplanes, from_white, normal_quantiles, to_wh
 
 GLOBAL_SHARE = 0.5
 DECADES = 2.5
-"""Local moves have a reach of 1 down to this many decades less, drawn anew for every proposal."""
+"""Local moves have a step b of 1 down to this many decades less, drawn anew for every proposal."""
 
 
 def replace_draws(n_columns: int) -> int:
@@ -29,11 +29,11 @@ def replace_one(
     particle = work.particle
     m, p = particle.normals.shape
     unit = (draws[1] * m).astype(int)
-    reach = jnp.where(draws[2] < GLOBAL_SHARE, 1.0, 10 ** (-DECADES * draws[3]))
+    step = jnp.where(draws[2] < GLOBAL_SHARE, 1.0, 10 ** (-DECADES * draws[3]))
     white = normal_quantiles(draws[4:])
     old = Hyperplanes(particle.normals[unit].astype(float), particle.offsets[unit].astype(float))
     start = to_white(old, prior.reach, jnp.linalg.norm(white[p + 1 :]))
-    fresh = from_white(jnp.sqrt(1 - reach**2) * start + reach * white[: p + 1], prior.reach)
+    fresh = from_white(jnp.sqrt(1 - step**2) * start + step * white[: p + 1], prior.reach)
     feature = feature_of(fresh, data)
     products = with_row(work.products, unit, products_with(feature, unit, work.features, data))
     evidence = gaussian.log_evidence(data, products, particle.noise_variance, exponent, prior)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from hyperplanes.model import Data, Particle, Prior, gaussian, lift, relu_features
-from hyperplanes.model.features import EXACT
+from hyperplanes.model.features import wide_product
 from hyperplanes.moves.state import State
 from hyperplanes.process import Hyperplanes
 
@@ -57,12 +57,12 @@ def products_with(feature: jax.Array, unit: jax.Array, features: jax.Array, data
         inputs, features, response, feature = block
         row = jnp.concatenate(
             [
-                jnp.matmul(inputs[-1:], feature, precision=EXACT),
-                jnp.matmul(features, feature, precision=EXACT).at[unit].set(jnp.dot(feature, feature, precision=EXACT)),
-                jnp.matmul(response[None], feature, precision=EXACT),
+                wide_product(inputs[-1:], feature),
+                wide_product(features, feature).at[unit].set(wide_product(feature, feature)),
+                wide_product(response[None], feature),
             ]
         )
-        return total + row.astype(jnp.float64), None
+        return total + row, None
 
     start = jnp.zeros(features.shape[1] + 2, dtype=jnp.float64)
     return jax.lax.scan(add_block, start, (data.inputs, features, data.response, feature))[0]

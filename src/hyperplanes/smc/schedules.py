@@ -31,6 +31,10 @@ class FixedSchedule:
 
     n_steps: int
 
+    def __post_init__(self) -> None:
+        if self.n_steps < 1:
+            raise ValueError(f"n_steps must be at least 1, got {self.n_steps}")
+
     def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
         """Return (r + 1) / R after r / R."""
         return (round(exponent * self.n_steps) + 1) / self.n_steps
@@ -43,7 +47,8 @@ class AdaptiveSchedule:
     Parameters
     ----------
     share : float
-        Share of `n_particles` that has to stay effective in one step.
+        What has to stay effective in one step, as a share of `n_particles` for `conditional_ess` and of the effective
+        sample size before the step for `ess`.
     criterion : {"conditional_ess", "ess"}
         `conditional_ess` judges the step alone, `ess` the weights after it.
     """
@@ -55,6 +60,12 @@ class AdaptiveSchedule:
     N_CANDIDATES = 17
     N_ROUNDS = 3
     SMALLEST_STEP = 1e-14
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise ValueError(f"share must be between 0 and 1, got {self.share}")
+        if self.criterion not in ("conditional_ess", "ess"):
+            raise ValueError(f"criterion must be 'conditional_ess' or 'ess', got {self.criterion!r}")
 
     def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
         """Find the exponent by refining a grid: each round is one call for all candidates."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+os.environ.setdefault("MPLBACKEND", "Agg")  # pictures without a screen
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn skips a check without it
 # Compiled programs are shared between test processes and runs, and the user's own are left alone.
 os.environ.setdefault("HYPERPLANES_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "compiled"))

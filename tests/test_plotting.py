@@ -2,19 +2,15 @@ import builtins
 import warnings
 from types import SimpleNamespace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt  # noqa: E402
-
-from hyperplanes.estimators import HyperplaneProcessRegressor  # noqa: E402
-from hyperplanes.experiments import simulate  # noqa: E402
-from hyperplanes.plotting import (  # noqa: E402
+from hyperplanes.estimators import HyperplaneProcessRegressor
+from hyperplanes.experiments import simulate
+from hyperplanes.plotting import (
     Rectangle,
     check_picture_path,
     clip_lines,

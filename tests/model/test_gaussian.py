@@ -245,7 +245,7 @@ def test_squared_error_of_a_perfect_fit_is_never_negative(seed):
 
 
 def test_float32_features_keep_the_evidence_where_the_noise_is_small(rng):
-    """Sums over rows in float32 would be off by hundreds of nats here."""
+    """Sums over rows in float32 would not."""
     n_rows, noise = 3750, 1e-3
     X, normals, offsets = rng.uniform(-1, 1, (n_rows, 2)), np.array([[0.6, 0.8], [-0.28, 0.96]]), np.array([0.2, 0.5])
     f = np.maximum(X @ normals.T - offsets, 0) @ np.array([3.0, -4.0])

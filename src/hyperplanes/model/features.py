@@ -20,7 +20,7 @@ def relu_features(planes: jax.Array, inputs: jax.Array) -> jax.Array:
 
 
 def wide_product(left: jax.Array, right: jax.Array) -> jax.Array:
-    """Matrix product in float64. Float32 sums over thousands of rows cost hundreds of nats where the noise is small."""
+    """Matrix product in float64. Float32 sums over thousands of rows spoil the evidence where the noise is small."""
     return jnp.matmul(left.astype(jnp.float64), right.astype(jnp.float64), precision=EXACT)
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from hyperplanes.estimators import HyperplaneProcessRegressor
+from hyperplanes.plotting.geometry import Floats, Rectangle, Slice, cell_centres, clip_lines
 
 VALUE_MAP = ("viridis", 0.3, 1.0)
 """Colours of responses and predictions: perceptually even and safe for colour-blind readers. The dark end is left
@@ -24,52 +25,6 @@ HYPERPLANE_COLOR = "black"
 TRUTH_COLOR = "#d7191c"
 FUNCTION_BAND_COLOR = "#1f5fa8"
 RESPONSE_BAND_COLOR = "#a9c9ea"
-
-
-class Posterior(Protocol):
-    """Weighted hyperplanes in model units."""
-
-    @property
-    def normals(self) -> Floats:
-        """Unit normals, (n_particles, n_hyperplanes, n_columns)."""
-
-    @property
-    def offsets(self) -> Floats:
-        """Offsets, (n_particles, n_hyperplanes)."""
-
-    @property
-    def log_weights(self) -> Floats:
-        """Log-weights of the particles, normalised, (n_particles,)."""
-
-
-class Scaler(Protocol):
-    """The map from the user's units to model units, (x - center_) / scale_."""
-
-    @property
-    def center_(self) -> Floats:
-        """One entry per column."""
-
-    @property
-    def scale_(self) -> Floats:
-        """One entry per column, positive."""
-
-
-class Model(Protocol):
-    """What a picture asks of a fitted estimator."""
-
-    @property
-    def posterior_(self) -> Posterior:
-        """The weighted particles."""
-
-    @property
-    def input_scaler_(self) -> Scaler:
-        """The scaling of the inputs."""
-
-    def predict(self, X: Any) -> Floats:
-        """Return the posterior mean function, (n_rows,)."""
-
-    def predict_interval(self, X: Any, *, coverage: float, target: str) -> Floats:
-        """Return the interval of the response or of the mean function, (n_rows, 2)."""
 
 
 class Truth(Protocol):
@@ -85,35 +40,6 @@ class Truth(Protocol):
 
     def function(self, X: Floats) -> Floats:
         """Return the true function, (n_rows,)."""
-
-
-class Rectangle(NamedTuple):
-    """The part of the plane that is drawn."""
-
-    low: Floats
-    """Its lower left corner, (2,)."""
-    high: Floats
-    """Its upper right corner, (2,)."""
-
-    @property
-    def extent(self) -> tuple[float, float, float, float]:
-        """Left, right, bottom, top: matplotlib's order."""
-        return (float(self.low[0]), float(self.high[0]), float(self.low[1]), float(self.high[1]))
-
-
-class Slice(NamedTuple):
-    """A straight cut through the rectangle along one column."""
-
-    column: int
-    """The column that varies."""
-    at: float
-    """The value of the other column."""
-
-    def points(self, rectangle: Rectangle, n_points: int) -> Floats:
-        """Return evenly spaced points of the cut, (n_points, 2)."""
-        points = np.full((n_points, 2), self.at)
-        points[:, self.column] = np.linspace(rectangle.low[self.column], rectangle.high[self.column], n_points)
-        return points
 
 
 class Frame(NamedTuple):
@@ -134,45 +60,8 @@ class Frame(NamedTuple):
         return np.column_stack(self.rectangle)
 
 
-def clip_lines(normals: ArrayLike, offsets: ArrayLike, rectangle: Rectangle) -> Floats:
-    """Cut the lines <x, n> = mu to a rectangle.
-
-    Parameters
-    ----------
-    normals : array-like, (n_lines, 2)
-        Of any length; those of length 0 are no lines and are left out.
-    offsets : array-like, (n_lines,)
-    rectangle : Rectangle
-
-    Returns
-    -------
-    array, (n_inside, 2, 2)
-        Both ends of each line that crosses the rectangle, in the order given; lines that miss it are left out.
-    """
-    unit, distance = _unit_lines(np.asarray(normals, dtype=np.float64), np.asarray(offsets, dtype=np.float64))
-    direction = np.column_stack([-unit[:, 1], unit[:, 0]])
-    foot = unit * distance[:, None]
-    # Liang-Barsky: the line is inside column k between two values of its parameter; keep what both columns allow.
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        first, second = (rectangle.low - foot) / direction, (rectangle.high - foot) / direction
-    parallel = direction == 0.0
-    inside = (rectangle.low <= foot) & (foot <= rectangle.high)
-    start = np.where(parallel, np.where(inside, -np.inf, np.inf), np.minimum(first, second)).max(axis=1)
-    stop = np.where(parallel, np.inf, np.maximum(first, second)).min(axis=1)
-    crosses = start < stop
-    ends = np.stack([start, stop], axis=1)[crosses]
-    segments: Floats = foot[crosses][:, None, :] + ends[:, :, None] * direction[crosses][:, None, :]
-    return segments
-
-
-def _unit_lines(normals: Floats, offsets: Floats) -> tuple[Floats, Floats]:
-    length = np.linalg.norm(normals, axis=1)
-    lines = (length > 0.0) & np.isfinite(length) & np.isfinite(offsets)
-    return normals[lines] / length[lines, None], offsets[lines] / length[lines]
-
-
 def plot_hyperplanes(
-    model: Model,
+    model: HyperplaneProcessRegressor,
     ax: Any = None,
     *,
     n_sets: int = 200,
@@ -204,7 +93,7 @@ def plot_hyperplanes(
 
 
 def plot_surface(
-    model: Model,
+    model: HyperplaneProcessRegressor,
     ax: Any = None,
     *,
     uncertainty: bool = False,
@@ -236,7 +125,7 @@ def plot_surface(
     matplotlib Axes
     """
     rectangle = _rectangle(model, bounds)
-    cells = _cell_centres(rectangle, n_grid)
+    cells = cell_centres(rectangle, n_grid)
     if uncertainty:
         interval = _interval(model, cells, coverage, "mean")
         values, settings = (interval[:, 1] - interval[:, 0]) / 2.0, {"cmap": UNCERTAINTY_MAP, "vmin": 0.0}
@@ -250,7 +139,7 @@ def plot_surface(
 
 
 def plot_slice(
-    model: Model,
+    model: HyperplaneProcessRegressor,
     ax: Any = None,
     *,
     column: int = 0,
@@ -311,7 +200,9 @@ def plot_slice(
     return ax
 
 
-def plot_fit(model: Model, X: ArrayLike, y: ArrayLike, *, truth: Truth | None = None, figure: Any = None) -> Any:
+def plot_fit(
+    model: HyperplaneProcessRegressor, X: ArrayLike, y: ArrayLike, *, truth: Truth | None = None, figure: Any = None
+) -> Any:
     """Draw a fit of two inputs at a glance: the data, the hyperplanes found, the doubt left and a cut through it.
 
     Parameters
@@ -371,27 +262,27 @@ def check_picture_path(path: Path) -> None:
         raise FileNotFoundError(f"the folder of the picture does not exist: {str(path.parent)!r}")
 
 
-def _draw_data(ax: Any, model: Model, X: Floats, y: Floats, frame: Frame) -> None:
+def _draw_data(ax: Any, model: HyperplaneProcessRegressor, X: Floats, y: Floats, frame: Frame) -> None:
     ax.scatter(*X.T, c=y, s=7, linewidths=0, cmap=_value_map(), rasterized=True, **frame.colors)
     _label_square(ax, model, frame.rectangle)
     _draw_truth(ax, frame, linewidth=2.4)
     ax.set_title(f"The data: {len(y):,} noisy rows" + ("\nred: lines where the truth bends" if frame.truth else ""))
 
 
-def _draw_found(ax: Any, model: Model, frame: Frame) -> None:
+def _draw_found(ax: Any, model: HyperplaneProcessRegressor, frame: Frame) -> None:
     plot_surface(model, ax, bounds=frame.bounds, **frame.colors)
     plot_hyperplanes(model, ax, bounds=frame.bounds)
     _draw_truth(ax, frame, linewidth=1.2, linestyle=(0, (4, 4)))
     ax.set_title("The fit: predicted mean and\nposterior lines where it bends (black)")
 
 
-def _draw_doubt(ax: Any, model: Model, frame: Frame) -> None:
+def _draw_doubt(ax: Any, model: HyperplaneProcessRegressor, frame: Frame) -> None:
     plot_surface(model, ax, uncertainty=True, bounds=frame.bounds)
     (ax.axhline if frame.cut.column == 0 else ax.axvline)(frame.cut.at, color="black", linewidth=1.2, linestyle=":")
     ax.set_title("The doubt: half-width of the\n95% band of the function")
 
 
-def _draw_cut(ax: Any, model: Model, X: Floats, y: Floats, frame: Frame) -> None:
+def _draw_cut(ax: Any, model: HyperplaneProcessRegressor, X: Floats, y: Floats, frame: Frame) -> None:
     cut = frame.cut
     plot_slice(model, ax, column=cut.column, at=cut.at, data=(X, y), truth=frame.truth, bounds=frame.bounds)
     other = _input_names(model)[1 - cut.column]
@@ -405,15 +296,15 @@ def _draw_truth(ax: Any, frame: Frame, **style: Any) -> None:
         _add_lines(ax, frame.truth.normals, frame.truth.offsets, frame.rectangle, settings)
 
 
-def _frame(model: Model, X: Floats, y: Floats, truth: Truth | None) -> Frame:
+def _frame(model: HyperplaneProcessRegressor, X: Floats, y: Floats, truth: Truth | None) -> Frame:
     rectangle = _rectangle(model, np.column_stack([X.min(axis=0), X.max(axis=0)]))
     low, high = np.quantile(y, [0.005, 0.995])
     return Frame(rectangle, {"vmin": float(low), "vmax": float(high)}, _telling_slice(model, rectangle), truth)
 
 
-def _telling_slice(model: Model, rectangle: Rectangle, n_grid: int = 61) -> Slice:
+def _telling_slice(model: HyperplaneProcessRegressor, rectangle: Rectangle, n_grid: int = 61) -> Slice:
     """Return the axis-parallel cut along which the prediction bends most, away from the edges."""
-    surface = _mean(model, _cell_centres(rectangle, n_grid)).reshape(n_grid, n_grid)
+    surface = _mean(model, cell_centres(rectangle, n_grid)).reshape(n_grid, n_grid)
     inner = slice(n_grid // 10, n_grid - n_grid // 10)
     bends = [np.abs(np.diff(rows, 2)).sum(axis=1)[inner] for rows in (surface, surface.T)]
     column = int(np.argmax([bend.max() for bend in bends]))
@@ -422,12 +313,12 @@ def _telling_slice(model: Model, rectangle: Rectangle, n_grid: int = 61) -> Slic
     return Slice(column, float(rectangle.low[other] + share * (rectangle.high[other] - rectangle.low[other])))
 
 
-def _mean(model: Model, points: Floats) -> Floats:
+def _mean(model: HyperplaneProcessRegressor, points: Floats) -> Floats:
     with _nameless():
         return np.asarray(model.predict(points))
 
 
-def _interval(model: Model, points: Floats, coverage: float, target: str) -> Floats:
+def _interval(model: HyperplaneProcessRegressor, points: Floats, coverage: float, target: str) -> Floats:
     with _nameless():
         return np.asarray(model.predict_interval(points, coverage=coverage, target=target))
 
@@ -440,7 +331,7 @@ def _nameless() -> Iterator[None]:
         yield
 
 
-def _posterior_lines(model: Model, n_sets: int) -> tuple[Floats, Floats]:
+def _posterior_lines(model: HyperplaneProcessRegressor, n_sets: int) -> tuple[Floats, Floats]:
     """Return normals and offsets, in the user's units, of evenly weighted particles."""
     posterior, scaler = model.posterior_, model.input_scaler_
     total = np.cumsum(np.exp(np.asarray(posterior.log_weights)))
@@ -475,14 +366,7 @@ def _scatter_near(ax: Any, cut: Slice, rectangle: Rectangle, X: Floats, y: Float
     ax.scatter(X[near, cut.column], y[near], s=9, color="0.35", linewidths=0, label="data near the cut")
 
 
-def _cell_centres(rectangle: Rectangle, n_grid: int) -> Floats:
-    """Return the centres of an n_grid x n_grid grid of cells, the first column varying fastest."""
-    share = (np.arange(n_grid) + 0.5) / n_grid
-    first, second = (low + share * (high - low) for low, high in zip(rectangle.low, rectangle.high, strict=True))
-    return np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2)
-
-
-def _rectangle(model: Model, bounds: ArrayLike | None) -> Rectangle:
+def _rectangle(model: HyperplaneProcessRegressor, bounds: ArrayLike | None) -> Rectangle:
     center, scale = np.asarray(model.input_scaler_.center_), np.asarray(model.input_scaler_.scale_)
     if len(center) != 2:
         raise ValueError(f"this picture needs a model of 2 inputs, got one of {len(center)}")
@@ -495,11 +379,11 @@ def _rectangle(model: Model, bounds: ArrayLike | None) -> Rectangle:
     return Rectangle(*limits.T)
 
 
-def _input_names(model: Model) -> Sequence[str]:
+def _input_names(model: HyperplaneProcessRegressor) -> Sequence[str]:
     return [str(name) for name in getattr(model, "feature_names_in_", ("x1", "x2"))]
 
 
-def _label_square(ax: Any, model: Model, rectangle: Rectangle) -> Any:
+def _label_square(ax: Any, model: HyperplaneProcessRegressor, rectangle: Rectangle) -> Any:
     first, second = _input_names(model)
     ax.set(xlim=rectangle.extent[:2], ylim=rectangle.extent[2:], xlabel=first, ylabel=second, box_aspect=1.0)
     ax.locator_params(nbins=5)

@@ -64,12 +64,21 @@ def test_rows_are_shuffled_always_alike_so_that_the_first_stand_for_all():
     np.testing.assert_array_equal(first.inputs[0, 0], first.response[0])  # input and response stay together
 
 
-def test_products_of_the_inputs_are_those_of_the_weighted_rows(seed):
+def test_axes_and_spreads_are_those_of_the_weighted_rows(seed):
     problem = make_problem(seed, 200)
     data = make_data(problem.inputs, problem.response, problem.row_weights)
-    rows = np.column_stack([problem.inputs, np.ones(200)])
-    np.testing.assert_allclose(data.input_products, (rows.T * problem.row_weights) @ rows, rtol=1e-12)
-    assert data.input_products.dtype == np.float64
+    covariance = np.cov(problem.inputs.T, aweights=problem.row_weights, bias=True)
+    axes, spreads = np.asarray(data.axes), np.asarray(data.spreads)
+    np.testing.assert_allclose(axes * spreads**2 @ axes.T, covariance, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(axes.T @ axes, np.eye(len(axes)), atol=1e-12)
+    assert axes.dtype == spreads.dtype == np.float64
+
+
+@pytest.mark.parametrize("n_rows", [0, 1])
+def test_without_variation_the_spreads_are_zero(n_rows):
+    data = make_data(np.ones((n_rows, 3)), np.ones(n_rows))
+    np.testing.assert_allclose(data.spreads, 0, atol=1e-12)
+    assert np.all(np.isfinite(data.axes))
 
 
 def test_sums_about_the_rows_are_float64(seed):

@@ -1,6 +1,5 @@
 """Claims about every kernel; a new kernel is a new line in `KERNELS`."""
 
-from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -29,10 +28,9 @@ from hyperplanes.moves import (
     refresh_output_layer,
     sweep_output_layer,
 )
+from hyperplanes.moves.candidates import candidate_draws, choose_candidate
 from hyperplanes.moves.langevin import langevin_draws, langevin_one
-from hyperplanes.moves.replace import replace_draws, replace_one
-from hyperplanes.moves.workspace import close_workspace, open_workspace
-from hyperplanes.process import uniforms
+from hyperplanes.moves.rounds import alone
 from p_values import LEVEL, same_distribution_p_value
 
 N_CHAINS = 10_000
@@ -41,24 +39,12 @@ ONE_AT_A_TIME = 24
 """Rounds of a kernel that moves one hyperplane at a time."""
 
 
-def in_workspace(one: Callable, n_draws: Callable[[int], int]) -> Move:
-    """A move of one hyperplane with the coefficients integrated out, and then their draw."""
-
-    def move(key: jax.Array, state: State, exponent: jax.Array, data: Data, prior: Prior) -> tuple[State, jax.Array]:
-        key_move, key_refresh = jax.random.split(key)
-        draws = uniforms(key_move, (n_draws(data.n_columns),))
-        work, accepted = one(draws, open_workspace(state, exponent, data, prior), exponent, data, prior)
-        return refresh_output_layer(key_refresh, close_workspace(work), exponent, data, prior)[0], accepted
-
-    return move
-
-
 KERNELS: dict[str, Move] = {
     "sweep_output_layer": sweep_output_layer,
     "refresh_output_layer": refresh_output_layer,
     "redraw_given_coefficients": redraw_given_coefficients,
-    "replace_one": in_workspace(replace_one, replace_draws),
-    "langevin_one": in_workspace(langevin_one, langevin_draws),
+    "choose_candidate": alone(choose_candidate, candidate_draws),
+    "langevin_one": alone(langevin_one, langevin_draws),
     "paper_step": paper_step,
     "collapsed_round": collapsed_round,
 }
@@ -66,10 +52,10 @@ OUTPUT_LAYER_ONLY = ["sweep_output_layer", "refresh_output_layer"]
 WHOLE = ["paper_step", "collapsed_round"]
 CASES = {"three units": THREE_UNITS, "often dead": OFTEN_DEAD}
 ROUNDS = dict.fromkeys(KERNELS, N_ROUNDS) | dict.fromkeys(
-    ["redraw_given_coefficients", "replace_one", "paper_step"], ONE_AT_A_TIME
+    ["redraw_given_coefficients", "choose_candidate", "paper_step"], ONE_AT_A_TIME
 )
 PAIRS = [("three units", name) for name in KERNELS] + [
-    ("often dead", name) for name in ("redraw_given_coefficients", "langevin_one")
+    ("often dead", name) for name in ("redraw_given_coefficients", "choose_candidate", "langevin_one")
 ]
 
 
@@ -98,7 +84,7 @@ def test_kernel_leaves_the_prior_invariant_at_exponent_zero(case, name, seed):
     prior = draw_prior_many(jax.random.key(seed + 1), N_CHAINS, joint)
     found, expected = (np.asarray(summaries_of_unknowns(each, joint)) for each in (end, prior))
     assert same_distribution_p_value(found, expected) > LEVEL
-    if name not in ("langevin_one", "collapsed_round"):
+    if name not in ("choose_candidate", "langevin_one", "collapsed_round"):
         assert accepted == 1
 
 

@@ -7,22 +7,23 @@ import pytest
 from joint import COMPILER_OPTIONS, THREE_UNITS, draw_joint
 
 import closed_form
-from hyperplanes.model import Data, Prior, gaussian, make_data
+from hyperplanes.model import Data, Prior, make_data
 from hyperplanes.moves import State, langevin, make_state
-from hyperplanes.moves.workspace import open_workspace
+from hyperplanes.moves.workspace import open_workspace, vacate
 from hyperplanes.process import from_white
 
 
 @partial(jax.jit, compiler_options=COMPILER_OPTIONS)
 def look_around(white: jax.Array, unit: int, state: State, exponent: float, data: Data, prior: Prior) -> langevin.Local:
-    rest = gaussian.leave_out(unit, state.products, state.particle.noise_variance, exponent, prior)
-    work = open_workspace(state, exponent, data, prior)
-    return langevin._look_around(white, unit, rest, work, exponent, data, prior)
+    work = open_workspace(state, data)
+    return langevin._look_around(white, vacate(unit, work, exponent, data, prior), work, data, prior)
 
 
-def log_target(white: np.ndarray, unit: int, problem: closed_form.Problem, exponent: float, prior: Prior) -> float:
+def log_target(
+    white: np.ndarray, unit: int, axes: np.ndarray, problem: closed_form.Problem, exponent: float, prior: Prior
+) -> float:
     """Log evidence plus log prior in the coordinates in which the prior is white noise, densely."""
-    plane = from_white(jnp.asarray(white), prior.reach)
+    plane = from_white(jnp.append(axes @ white[:-1], white[-1]), prior.reach)
     normals, offsets = problem.normals.copy(), problem.offsets.copy()
     normals[unit], offsets[unit] = plane
     moved = problem._replace(normals=normals, offsets=offsets)
@@ -44,7 +45,7 @@ def test_gradient_is_the_derivative_of_the_evidence_and_the_prior(unit, exponent
     )
     white = np.array([1.3, -0.4, -0.6])
     local = look_around(jnp.asarray(white), unit, make_state(particle, data), exponent, data, prior)
-    dense = partial(log_target, unit=unit, problem=problem, exponent=exponent, prior=prior)
+    dense = partial(log_target, unit=unit, axes=np.asarray(data.axes), problem=problem, exponent=exponent, prior=prior)
     np.testing.assert_allclose(local.log_evidence - 0.5 * white @ white, dense(white), rtol=1e-10)
     steps = 1e-6 * np.eye(3)
     expected = [(dense(white + step) - dense(white - step)) / 2e-6 for step in steps]

@@ -22,9 +22,8 @@ from hyperplanes.moves import (
     sweep_output_layer,
 )
 
-SHARE = 0.9
-"""Conditional effective share of the particles in one step. Many short steps with one round of moves each find more
-than few long ones with many rounds, see docs/method.md."""
+SHARE = 0.8
+"""Conditional effective share of the particles in one step, see docs/method.md."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
 
 LARGEST_BLOCK = 4096
 SMALLEST_BLOCK = 64
@@ -28,8 +30,10 @@ class Data(NamedTuple):
     """Number of rows with positive weight, a float64 scalar."""
     log_row_weights: jax.Array
     """Sum of the logs of the row weights, a float64 scalar; zero without weights."""
-    input_products: jax.Array
-    """(p + 1, p + 1) float64: products of the input columns and the constant over the rows."""
+    axes: jax.Array
+    """(p, p) float64: principal axes of the inputs, one a column."""
+    spreads: jax.Array
+    """(p,) float64: standard deviations along the axes."""
 
     @property
     def n_columns(self) -> int:
@@ -65,12 +69,14 @@ def make_data(
     padded = np.zeros((n_blocks * block, rows.shape[1] + 2))
     padded[: len(rows)] = np.column_stack([rows, np.ones(len(rows)), values]) * np.sqrt(weights)[:, None]
     blocks = np.moveaxis(padded.reshape(n_blocks, block, -1), 1, 2).astype(dtype)
+    axes, spreads = _principal_axes(rows, weights)
     return Data(
         inputs=jnp.asarray(blocks[:, :-1]),
         response=jnp.asarray(blocks[:, -1]),
         n_rows=jnp.asarray(float(len(rows)), dtype=jnp.float64),
         log_row_weights=jnp.asarray(np.log(weights).sum(), dtype=jnp.float64),
-        input_products=jnp.asarray(padded[:, :-1].T @ padded[:, :-1]),
+        axes=jnp.asarray(axes),
+        spreads=jnp.asarray(spreads),
     )
 
 
@@ -80,3 +86,11 @@ def block_shape(n_rows: int) -> tuple[int, int]:
     length = max(SMALLEST_BLOCK, -(-n_rows // n_blocks))
     grain = 1 << max(0, (length - 1).bit_length() - 4)
     return n_blocks, -(-length // grain) * grain
+
+
+def _principal_axes(rows: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Axes (p, p), one a column, and the standard deviations along them."""
+    shares = weights / max(weights.sum(), np.finfo(np.float64).tiny)
+    centred = rows - shares @ rows
+    variances, axes = np.linalg.eigh((centred.T * shares) @ centred)
+    return axes, np.sqrt(np.maximum(variances, 0.0))

@@ -30,15 +30,31 @@ def cross_products(data: Data, normals: jax.Array, offsets: jax.Array) -> jax.Ar
     It holds Z'Z, Z'y and y'y, everything that the likelihood needs. Cost: n m (p + m) multiplications.
     """
     planes = lift(normals, offsets)
-    size = planes.shape[0] + 2
 
     def add_block(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
         inputs, response = block
-        rows = jnp.concatenate([inputs[-1:], relu_features(planes, inputs), response[None]])
-        return total + wide_product(rows, rows.T), None
+        return total + _block_products(inputs, relu_features(planes, inputs), response), None
 
-    total, _ = jax.lax.scan(add_block, jnp.zeros((size, size), dtype=jnp.float64), (data.inputs, data.response))
-    return total
+    return jax.lax.scan(add_block, _no_products(len(planes)), (data.inputs, data.response))[0]
+
+
+def sum_products(data: Data, features: jax.Array) -> jax.Array:
+    """`cross_products` of features that are at hand, (n_blocks, m, block)."""
+
+    def add_block(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
+        inputs, features, response = block
+        return total + _block_products(inputs, features, response), None
+
+    return jax.lax.scan(add_block, _no_products(features.shape[1]), (data.inputs, features, data.response))[0]
+
+
+def _no_products(n_hyperplanes: int) -> jax.Array:
+    return jnp.zeros((n_hyperplanes + 2, n_hyperplanes + 2), dtype=jnp.float64)
+
+
+def _block_products(inputs: jax.Array, features: jax.Array, response: jax.Array) -> jax.Array:
+    rows = jnp.concatenate([inputs[-1:], features, response[None]])
+    return wide_product(rows, rows.T)
 
 
 def replaced_row(data: Data, normals: jax.Array, offsets: jax.Array, unit: jax.Array) -> jax.Array:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hyperplanes.model.data import Data
-from hyperplanes.model.linear_algebra import inverse_root, log_determinant
+from hyperplanes.model.linear_algebra import inverse_root, log_determinant, sweep
 from hyperplanes.model.prior import Prior, draw_inverse_gamma
 from hyperplanes.process import normal_quantiles, uniforms
 
@@ -99,7 +99,8 @@ def log_evidence(
 ) -> jax.Array:
     """Log of the tempered likelihood with the coefficients integrated out; zero at exponent 0."""
     root, whitened = condition(products, noise_variance, exponent, prior)
-    return _evidence(data, products, noise_variance, exponent, prior, log_determinant(root), whitened @ whitened)
+    gain = 0.5 * (whitened @ whitened - log_determinant(root) - len(whitened) * _log_spread(prior))
+    return _data_terms(data, products, noise_variance, exponent) + gain
 
 
 class Rest(NamedTuple):
@@ -109,59 +110,71 @@ class Rest(NamedTuple):
     """Inverse precision of the others, zero in the row and column of the unit, shape (m + 1, m + 1)."""
     mean: jax.Array
     """Posterior mean of the others, zero for the unit, shape (m + 1,)."""
-    log_determinant: jax.Array
-    """Of the precision of the others."""
-    square: jax.Array
-    """b'A^-1 b of the others."""
+    log_evidence: jax.Array
+    """Log evidence without the unit."""
 
 
 class Joined(NamedTuple):
-    """The conditional posterior once the unit has joined the rest."""
+    """The conditional posterior once a unit has joined the rest."""
 
     mean: jax.Array
-    """Of all coefficients, shape (m + 1,)."""
-    covariance: jax.Array
-    """Of the unit's coefficient with all, shape (m + 1,)."""
+    """Of the unit's coefficient."""
+    variance: jax.Array
+    """Of the unit's coefficient."""
+    shadow: jax.Array
+    """Coefficients of the regression of the unit's feature on the others, zero for the unit, shape (m + 1,). While the
+    unit's coefficient is w, the others' mean is that of the rest less w times this."""
     log_evidence: jax.Array
     """As `log_evidence`."""
 
 
 def leave_out(
-    unit: jax.Array, products: jax.Array, noise_variance: jax.Array, exponent: jax.Array | float, prior: Prior
-) -> Rest:
-    """Condition the coefficients of all units but one."""
-    precision, target = _precision_and_target(products, noise_variance, exponent, prior)
-    others = jnp.arange(len(target)) != unit + 1
-    decoupled = jnp.where(others[:, None] & others, precision, jnp.eye(len(target)))
-    root = inverse_root(decoupled)
-    whitened = root @ jnp.where(others, target, 0.0)
-    covariance = jnp.where(others[:, None] & others, root.T @ root, 0.0)
-    return Rest(covariance, whitened @ root, log_determinant(root), whitened @ whitened)
-
-
-def join(
     unit: jax.Array,
-    rest: Rest,
     data: Data,
     products: jax.Array,
     noise_variance: jax.Array,
     exponent: jax.Array | float,
     prior: Prior,
-) -> Joined:
-    """Let a unit join the rest, by the Schur complement of the others in the precision of all."""
-    row = products[unit + 1] * (exponent / noise_variance)
-    across = row[:-1].at[unit + 1].set(0.0)
-    spread = rest.covariance @ across
-    ridge = 1 / prior.coefficient_variance
-    complement = jnp.maximum(row[unit + 1] + ridge - across @ spread, ridge)
-    own = (row[-1] + prior.coefficient_mean * ridge - across @ rest.mean) / complement
-    log_determinant = rest.log_determinant + jnp.log(complement)
-    square = rest.square + own**2 * complement
-    return Joined(
-        mean=(rest.mean - spread * own).at[unit + 1].set(own),
-        covariance=(-spread / complement).at[unit + 1].set(1 / complement),
-        log_evidence=_evidence(data, products, noise_variance, exponent, prior, log_determinant, square),
+) -> Rest:
+    """Condition the coefficients of all units but one."""
+    precision, target = _precision_and_target(products, noise_variance, exponent, prior)
+    bordered = jnp.block([[precision, target[:, None]], [target[None], jnp.zeros((1, 1))]])
+    others = jnp.arange(len(target)) != unit + 1
+    swept, log_determinant = sweep(bordered, others)
+    gain = 0.5 * (-swept[-1, -1] - log_determinant - (len(target) - 1) * _log_spread(prior))
+    return Rest(
+        covariance=jnp.where(others[:, None] & others, -swept[:-1, :-1], 0.0),
+        mean=jnp.where(others, swept[:-1, -1], 0.0),
+        log_evidence=_data_terms(data, products, noise_variance, exponent) + gain,
     )
+
+
+def join(
+    square: jax.Array,
+    across: jax.Array,
+    along: jax.Array,
+    rest: Rest,
+    noise_variance: jax.Array,
+    exponent: jax.Array | float,
+    prior: Prior,
+) -> Joined:
+    """Let a unit join the rest, by the Schur complement of the others in the precision of all.
+
+    Parameters
+    ----------
+    square, across, along : jax.Array
+        Products of the unit's feature with itself; with the constant and the features of the others, (m + 1,), in which
+        the unit's own entry does not matter; and with the residuals at the mean of the rest. With the residuals in
+        place of the response the gain of a unit is as precise as its products, however small the noise.
+    rest, noise_variance, exponent, prior
+        The others and the target.
+    """
+    scale, ridge = exponent / noise_variance, 1 / prior.coefficient_variance
+    shadow = scale * rest.covariance @ across
+    precision = jnp.maximum(scale * (square - across @ shadow) + ridge, ridge)
+    mean = (scale * along + prior.coefficient_mean * ridge) / precision
+    gain = 0.5 * (mean**2 * precision - jnp.log(precision) - _log_spread(prior))
+    return Joined(mean, 1 / precision, shadow, rest.log_evidence + gain)
 
 
 def _precision_and_target(
@@ -171,21 +184,6 @@ def _precision_and_target(
     scaled = products[:-1] * (exponent / noise_variance)
     ridge = 1 / prior.coefficient_variance
     return scaled[:, :-1] + ridge * jnp.eye(len(scaled)), scaled[:, -1] + prior.coefficient_mean * ridge
-
-
-def _evidence(
-    data: Data,
-    products: jax.Array,
-    noise_variance: jax.Array,
-    exponent: jax.Array | float,
-    prior: Prior,
-    log_determinant: jax.Array,
-    square: jax.Array,
-) -> jax.Array:
-    scale = jnp.log(prior.coefficient_variance) + prior.coefficient_mean**2 / prior.coefficient_variance
-    return _data_terms(data, products, noise_variance, exponent) + 0.5 * (
-        square - log_determinant - (products.shape[0] - 1) * scale
-    )
 
 
 def evidence_path(
@@ -217,3 +215,8 @@ def evidence_path(
 def _data_terms(data: Data, products: jax.Array, noise_variance: jax.Array, exponent: jax.Array | float) -> jax.Array:
     normaliser = data.n_rows * (LOG_TWO_PI + jnp.log(noise_variance)) - data.log_row_weights
     return -0.5 * exponent * (normaliser + products[-1, -1] / noise_variance)
+
+
+def _log_spread(prior: Prior) -> jax.Array:
+    """What the prior of one coefficient takes from twice the log evidence."""
+    return jnp.log(prior.coefficient_variance) + prior.coefficient_mean**2 / prior.coefficient_variance

@@ -29,6 +29,27 @@ def inverse_root(matrix: jax.Array) -> jax.Array:
     return rows[:, n:] / jnp.sqrt(pivots)[:, None]
 
 
+def sweep(matrix: jax.Array, chosen: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Sweep a symmetric matrix on the chosen rows, the first ones where `chosen` is shorter than the matrix.
+
+    With A the chosen rows and columns, B the columns of the others and C what is left, (A, B; B', C) becomes
+    (-A^-1, A^-1 B; B' A^-1, C - B' A^-1 B). Returns it and log|A|. A has to be positive definite; n^2 multiplications
+    for each row.
+    """
+    indices, floor = jnp.arange(len(matrix)), SMALLEST_PIVOT * jnp.diagonal(matrix)
+
+    def one(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        matrix, log_determinant = carry
+        pivot = jnp.where(chosen[k], jnp.maximum(matrix[k, k], floor[k]), jnp.inf)
+        here = (indices == k) & chosen[k]
+        column = jnp.where(here, -1.0, matrix[k])
+        kept = jnp.where(here[:, None] | here, 0.0, matrix)
+        return kept - column[:, None] * (column / pivot), log_determinant + jnp.where(chosen[k], jnp.log(pivot), 0.0)
+
+    swept: tuple[jax.Array, jax.Array] = jax.lax.fori_loop(0, len(chosen), one, (matrix, jnp.zeros((), matrix.dtype)))
+    return swept
+
+
 def log_determinant(root: jax.Array) -> jax.Array:
     """Log determinant of a matrix from its inverse root."""
     return -2 * jnp.log(jnp.diagonal(root)).sum()

@@ -1,7 +1,7 @@
 """The Poisson hyperplane process: random hyperplanes, the windows that they hit, and how a process is taken apart.
 
 Hyperplanes   `Hyperplanes`, `from_points`, `to_points`, `canonical`, `translate`, `signed_distances`, `sides`,
-              `to_numpy`
+              `unit_vectors`, `to_numpy`
 Windows       `Ball`, `Box`, `ConvexHull`, `hits`, `n_hits`
 Measure       `measure`, `mean_absolute_component`
 Process       `HyperplaneProcess`, `Realisations`, `draw_in_ball`
@@ -21,6 +21,7 @@ from hyperplanes.process.hyperplanes import (
     to_numpy,
     to_points,
     translate,
+    unit_vectors,
 )
 from hyperplanes.process.measure import mean_absolute_component, measure
 from hyperplanes.process.poisson import HyperplaneProcess, Realisations, draw_in_ball
@@ -62,4 +63,5 @@ __all__ = [
     "to_white",
     "translate",
     "uniforms",
+    "unit_vectors",
 ]

@@ -67,7 +67,7 @@ def choose_candidate(
     fresh = _draw(for_candidates.reshape(N_CANDIDATES, p + 2), guesses, prior)
     old = Hyperplanes(particle.normals[unit].astype(float), particle.offsets[unit].astype(float))
     planes = Hyperplanes(*(jnp.concatenate([one[None], many]) for one, many in zip(old, fresh, strict=True)))
-    rows, log_evidences = _weigh(planes, vacancy, work, data, prior)
+    rows, log_evidences = one_at_a_time_on_a_cpu(_weigh)(planes, vacancy, work.features, data, prior)
     log_weights = log_evidences - _log_density(planes, guesses, prior)
     totals = jnp.cumsum(jnp.exp(log_weights - log_weights.max()))
     chosen = jnp.searchsorted(totals, draws[1] * totals[-1], side="right")
@@ -83,16 +83,20 @@ def one_at_a_time_on_a_cpu(function: Function) -> Function:
 
 
 def _weigh(
-    planes: Hyperplanes, vacancy: Vacancy, work: Workspace, data: Data, prior: Prior
+    planes: Hyperplanes, vacancy: Vacancy, features: jax.Array, data: Data, prior: Prior
 ) -> tuple[jax.Array, jax.Array]:
     """Rows of the cross products and log evidences of hyperplanes in the vacant place."""
+    seen = look(planes, vacancy, features, data, prior)
+    return seen.row, seen.joined.log_evidence
 
-    @one_at_a_time_on_a_cpu
-    def weigh(planes: Hyperplanes, vacancy: Vacancy, features: jax.Array) -> tuple[jax.Array, jax.Array]:
-        seen = look(planes, vacancy, features, data, prior)
-        return seen.row, seen.joined.log_evidence
 
-    return weigh(planes, vacancy, work.features)
+def _refine(normals: jax.Array, offsets: jax.Array, inputs: jax.Array, residuals: jax.Array) -> jax.Array:
+    """Turn normals into the direction in which the residuals slope on their active side."""
+    features = relu_features(lift(normals, offsets), inputs)
+    sign = jnp.where(jnp.matmul(features, residuals, precision=EXACT) < 0, -1, 1)
+    slopes = jnp.matmul(jnp.where(features > 0, residuals, 0), inputs[:-1].T, precision=EXACT)
+    lengths = jnp.linalg.norm(slopes, axis=1, keepdims=True)
+    return jnp.where(lengths > TINY, sign[:, None] * slopes / jnp.maximum(lengths, TINY), normals)
 
 
 def _guess(draws: jax.Array, vacancy: Vacancy, data: Data, prior: Prior) -> Guesses:
@@ -107,17 +111,10 @@ def _guess(draws: jax.Array, vacancy: Vacancy, data: Data, prior: Prior) -> Gues
     spread = jnp.sqrt(jnp.mean(data.spreads**2))
     offsets = FARTHEST * spread * draws[1]
 
-    @one_at_a_time_on_a_cpu
-    def refine(normals: jax.Array, offsets: jax.Array, residuals: jax.Array) -> jax.Array:
-        features = relu_features(lift(normals, offsets), inputs)
-        sign = jnp.sign(jnp.matmul(features, residuals, precision=EXACT))
-        slopes = jnp.matmul(jnp.where(features > 0, residuals, 0), inputs[:-1].T, precision=EXACT)
-        lengths = jnp.linalg.norm(slopes, axis=1, keepdims=True)
-        return jnp.where(lengths > TINY, sign[:, None] * slopes / jnp.maximum(lengths, TINY), normals)
-
     normals = unit_vectors(starts + TINY)
+    refine = one_at_a_time_on_a_cpu(_refine)
     for _ in range(N_REFINEMENTS):
-        normals = refine(normals, offsets.astype(normals.dtype), residuals)
+        normals = refine(normals, offsets.astype(normals.dtype), inputs, residuals)
     low = jnp.clip(offsets - MARGIN * spread, 0.0, 0.9 * prior.reach)
     return Guesses(
         normals.astype(float), low, jnp.clip(offsets + MARGIN * spread, low + 0.1 * prior.reach, prior.reach)

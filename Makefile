@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 BENCH := .venv/.benchmarks
 JOBS ?= 2
 
-.PHONY: demo test lint benchmark clean
+.PHONY: demo test lint benchmark calibration clean
 
 demo: $(STAMP)
 	$(BIN)/hyperplanes demo --out demo.png
@@ -21,6 +21,9 @@ lint: $(STAMP)
 
 benchmark: $(BENCH)
 	$(BIN)/python benchmarks/foundation.py
+
+calibration: $(STAMP)
+	$(BIN)/python benchmarks/calibration.py
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hyperplanes needs Python 3.11 or newer")'

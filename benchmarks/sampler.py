@@ -1,8 +1,13 @@
-"""How near the samplers come to what is attainable on the paper's generator, and how fast.
+"""How near the samplers come to what is attainable on the paper's generator, and how fast, beside their rivals.
 
 Prints JSON, and a table on stderr. "Attainable" is sqrt(1 + d/n): n training rows, d the parameters of the true units
 that fire on at least 1% of them, plus the intercept. A figure of 1 in the column `rmse` is what an efficient estimator
 that knew which units matter would reach.
+
+Rivals on the same posterior (`nuts`, `blackjax`) may take 10 times the seconds of `auto`, measured in the same run. How
+many times slower they are is the time after which they came as near to the truth as `auto`, in units of its time, the
+median over data sets: `slower_first` when they first did, which favours them because they are looked at several times;
+`slower_for_good` when they did and stayed so in all later looks. `never` (null) is more than the budget.
 """
 
 import argparse
@@ -10,31 +15,24 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import xgboost
 
 from hyperplanes import HyperplaneProcessRegressor
 from hyperplanes.experiments.metrics import coverage, mean_width, rmse
-from hyperplanes.experiments.simulate import Simulation, simulate, split
+from hyperplanes.experiments.simulate import Simulation, Split, simulate, split
+from predictions import COVERAGE, Prediction
+from sampler_rivals import bart, bootstrapped_xgboost, chain_from_truth, deep_ensembles, nuts, tempered_smc
 
 CASES = {"p2m2": (2, 2), "p10m10": (10, 10), "p20m10": (20, 10), "p50m10": (50, 10), "p2m40": (2, 40)}
-COVERAGE = 0.95
-TAILS = [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]
+TIMES_OURS = 10
+"""Budget of the rivals on the same posterior, in units of the mean time of `auto`."""
+AS_NEAR = 1.05
+"""RMSE to the truth counts as the same up to this factor."""
 
-
-class Prediction(NamedTuple):
-    """What a method says of the test rows."""
-
-    mean: np.ndarray
-    """Predicted mean."""
-    function: np.ndarray
-    """95% intervals of the function, (n, 2)."""
-    response: np.ndarray
-    """95% intervals of a new response, (n, 2)."""
-    details: dict[str, float]
-    """What else the method reports."""
+Score = dict[str, Any]
 
 
 def hyperplanes(sampler: str, **settings: Any) -> Callable[[Simulation, Simulation, int], Prediction]:
@@ -54,27 +52,26 @@ def hyperplanes(sampler: str, **settings: Any) -> Callable[[Simulation, Simulati
     return run
 
 
-def bootstrapped_xgboost(train: Simulation, test: Simulation, seed: int, n_bootstraps: int = 1000) -> Prediction:
-    """1000 bootstrap fits of 40 trees on one thread; the response's interval adds resampled residuals."""
-    rng = np.random.default_rng(seed)
-    predictions, residuals = [], []
-    for _ in range(n_bootstraps):
-        rows = rng.integers(len(train.y), size=len(train.y))
-        left_out = np.setdiff1d(np.arange(len(train.y)), rows)[:50]
-        model = xgboost.XGBRegressor(n_estimators=40, n_jobs=1).fit(train.X[rows], train.y[rows])
-        predictions.append(model.predict(test.X))
-        residuals.append(train.y[left_out] - model.predict(train.X[left_out]))
-    draws = np.array(predictions)
-    noisy = draws + rng.choice(np.concatenate(residuals), size=draws.shape)
-    intervals = [np.quantile(values, TAILS, axis=0).T for values in (draws, noisy)]
-    return Prediction(draws.mean(axis=0), intervals[0], intervals[1], {})
-
-
-METHODS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
+OURS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
     "auto": hyperplanes("auto"),
     "paper": hyperplanes("paper", n_particles=1000, n_steps=100),
+}
+SAME_POSTERIOR: dict[str, Callable[[Simulation, Simulation, int, float], Prediction]] = {
+    "blackjax": tempered_smc,
+    "nuts": nuts,
+}
+OTHERS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
+    "truth": chain_from_truth,
+    "bde": deep_ensembles,
+    "bart": bart,
     "xgboost": bootstrapped_xgboost,
 }
+METHODS = [*OURS, *SAME_POSTERIOR, *OTHERS]
+
+
+def data_set(case: str, seed: int) -> Split:
+    n_columns, n_hyperplanes = CASES[case]
+    return split(simulate(seed, n_columns=n_columns, n_hyperplanes=n_hyperplanes), seed)
 
 
 def attainable(train: Simulation) -> float:
@@ -83,11 +80,13 @@ def attainable(train: Simulation) -> float:
     return float(np.sqrt(1 + n_parameters / len(train.y)))
 
 
-def score(method: str, case: str, seed: int) -> dict[str, Any]:
-    n_columns, n_hyperplanes = CASES[case]
-    train, test = split(simulate(seed, n_columns=n_columns, n_hyperplanes=n_hyperplanes), seed)
+def score(method: str, case: str, seed: int, budget: float | None = None) -> Score:
+    train, test = data_set(case, seed)
     start = time.perf_counter()
-    prediction = METHODS[method](train, test, seed)
+    if method in SAME_POSTERIOR:
+        prediction = SAME_POSTERIOR[method](train, test, seed, budget)
+    else:
+        prediction = {**OURS, **OTHERS}[method](train, test, seed)
     seconds = time.perf_counter() - start
     return {
         "method": method,
@@ -100,32 +99,90 @@ def score(method: str, case: str, seed: int) -> dict[str, Any]:
         "function_width": mean_width(prediction.function),
         "response_covered": coverage(test.y, prediction.response),
         "response_width": mean_width(prediction.response),
+        "path": [(seconds, rmse(test.f, mean)) for seconds, mean in prediction.path],
         **prediction.details,
     }
 
 
-def summarise(scores: list[dict[str, Any]]) -> dict[str, float]:
-    """Medians of the RMSE, means of the rest."""
+def score_sets(method: str, case: str, n_sets: int, budget: float | None, cells: Path | None) -> list[Score]:
+    """Scores on all data sets; those in the folder `cells` are read, those missing there are computed and written."""
+    scores = []
+    warm = method not in OURS  # the others compile before their clock starts, or say so
+    for seed in range(1, n_sets + 1):
+        cell = cells / f"{case}-{method}-{seed}.json" if cells else None
+        if cell and cell.exists():
+            scores.append(json.loads(cell.read_text()))
+            continue
+        if not warm:
+            score(method, case, 0)
+            warm = True
+        scores.append(score(method, case, seed, budget))
+        if cell:
+            cell.write_text(json.dumps(scores[-1], default=float))
+    return scores
+
+
+def summarise(scores: list[Score], ours: list[Score]) -> dict[str, float | None]:
+    """Medians of the RMSE and of how many times slower, means of the rest."""
     names = ["seconds", "rmse_to_truth", "function_covered", "function_width", "response_covered", "response_width"]
     means = {name: float(np.mean([score[name] for score in scores])) for name in names}
-    return {"rmse": float(np.median([score["rmse"] for score in scores])), **means}
+    summary = {"rmse": float(np.median([score["rmse"] for score in scores])), **means}
+    if not scores[0]["path"]:
+        return summary
+    slower = np.median([times_slower(score, our) for score, our in zip(scores, ours, strict=True)], axis=0)
+    finite = [float(times) if np.isfinite(times) else None for times in slower]
+    return {**summary, "slower_first": finite[0], "slower_for_good": finite[1]}
+
+
+def times_slower(rival: Score, ours: Score) -> tuple[float, float]:
+    seconds, errors = np.array([*rival["path"], (np.inf, 0.0)]).T  # never is a look at infinity
+    near = errors <= AS_NEAR * ours["rmse_to_truth"]
+    for_good = np.logical_and.accumulate(near[::-1])[::-1]
+    return seconds[near.argmax()] / ours["seconds"], seconds[for_good.argmax()] / ours["seconds"]
+
+
+def evidence_spread(case: str, n_seeds: int) -> dict[str, Any]:
+    """Standard deviation of the log evidence over seeds on one data set, beside the error that a single run reports."""
+    train, _ = data_set(case, 1)
+    n_hyperplanes = len(train.offsets)
+    models = [HyperplaneProcessRegressor(n_hyperplanes, random_state=seed) for seed in range(n_seeds)]
+    evidences, errors = np.array([(m.fit(train.X, train.y).log_evidence_, m.log_evidence_error_) for m in models]).T
+    spread = {"deviation": float(evidences.std(ddof=1)), "mean_error_reported": float(errors.mean())}
+    return {"case": case, **spread, "log_evidences": evidences.tolist(), "errors": errors.tolist()}
+
+
+def show(case: str, method: str, figures: dict[str, Any]) -> None:
+    shown = {name: value for name, value in figures.items() if value is None or isinstance(value, float)}
+    numbers = [f"{name} {'never' if value is None else f'{value:.4g}'}" for name, value in shown.items()]
+    print(f"{case:7} {method:8} {'  '.join(numbers)}", file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES)
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--sets", type=int, default=10, help="simulated data sets of each case")
+    parser.add_argument("--cells", type=Path, help="folder with one file a data set, read where it is there")
+    parser.add_argument("--seeds-for-evidence", type=int, metavar="K", help="only fit one data set with K seeds")
     options = parser.parse_args()
+    if "auto" not in options.methods and SAME_POSTERIOR.keys() & set(options.methods):
+        parser.error("blackjax and nuts are given 10 times the seconds of auto: add auto to --methods")
+    if options.cells:
+        options.cells.mkdir(parents=True, exist_ok=True)
     report = []
     for case in options.cases:
-        for method in options.methods:
-            score(method, case, 0)  # compiles
-            scores = [score(method, case, seed) for seed in range(1, options.sets + 1)]
-            report.append({"case": case, "method": method, "summary": summarise(scores), "scores": scores})
-            figures = "  ".join(f"{name} {value:.4g}" for name, value in report[-1]["summary"].items())
-            print(f"{case:7} {method:8} {figures}", file=sys.stderr, flush=True)
-    json.dump(report, sys.stdout, indent=2)
+        if options.seeds_for_evidence:
+            report.append(evidence_spread(case, options.seeds_for_evidence))
+            show(case, "evidence", report[-1])
+            continue
+        ours: list[Score] = []
+        for method in sorted(options.methods, key=METHODS.index):
+            budget = TIMES_OURS * float(np.mean([one["seconds"] for one in ours])) if ours else None
+            scores = score_sets(method, case, options.sets, budget, options.cells)
+            ours = scores if method == "auto" else ours
+            report.append({"case": case, "method": method, "summary": summarise(scores, ours), "scores": scores})
+            show(case, method, report[-1]["summary"])
+    json.dump(report, sys.stdout, indent=2, default=float)
 
 
 if __name__ == "__main__":

@@ -58,5 +58,7 @@ def test_threads_are_held_back_so_that_their_features_fit_the_budget(budget, n_t
     assert affordable_threads(data, 14, tile=4, n_threads=8, memory_budget=budget) == n_threads
 
 
-def test_a_tile_holds_no_more_than_the_particles():
-    assert tile_size(blocks_of(1, 64), 1, 5, 2**30) == 5
+@pytest.mark.parametrize(("n_particles", "size"), [(1, 1), (200, 25), (256, 32), (1000, 25)])
+def test_tiles_share_the_particles_out_evenly_among_threads(n_particles, size):
+    """Of the sizes above half the largest, the largest of those that leave the least to fill up."""
+    assert tile_size(blocks_of(1, 64), 1, n_particles, 2**30) == size

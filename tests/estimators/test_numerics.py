@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hyperplanes.estimators import HyperplaneProcessRegressor
-from hyperplanes.inference import Settings, fit
+from hyperplanes.inference import Posterior, Settings, fit
 from hyperplanes.model import Prior, prediction
 
 pytestmark = pytest.mark.filterwarnings("ignore::hyperplanes.estimators.HyperplanesWarning")
@@ -27,15 +27,21 @@ def noise(scale: float, n_rows: int = N_ROWS) -> np.ndarray:
     return scale * np.random.default_rng(12).standard_normal(n_rows)
 
 
+def assert_finite(posterior: Posterior) -> None:
+    """No number of a posterior is infinite or none at all."""
+    for name, values in (posterior._asdict() | posterior.trace._asdict()).items():
+        assert name == "trace" or np.isfinite(values).all(), name
+    assert (posterior.noise_variance > 0).all()
+    assert posterior.log_evidence_error >= 0
+    np.testing.assert_allclose(np.linalg.norm(posterior.normals, axis=-1), 1, atol=1e-5)
+    assert np.exp(posterior.log_weights).sum() == pytest.approx(1)
+
+
 def assert_sound(model: HyperplaneProcessRegressor, X: np.ndarray, y: np.ndarray) -> None:
     """No NaN, no infinity, no negative variance, no ends of intervals in the wrong order, no endless annealing."""
-    *particles, log_weights, _, error, trace = model.posterior_
-    normals, _, _, noise_variance = particles
-    assert all(np.isfinite(field).all() for field in (*particles, log_weights, *trace, model.log_evidence_, error))
-    np.testing.assert_allclose(np.linalg.norm(normals, axis=-1), 1, atol=1e-5)
-    assert np.exp(log_weights).sum() == pytest.approx(1)
-    assert (noise_variance > 0).all()
-    assert error >= 0
+    assert_finite(model.posterior_)
+    assert np.isfinite(model.log_evidence_)
+    trace = model.posterior_.trace
     assert (np.diff(trace.exponent, prepend=0.0) > 0).all()
     assert trace.exponent[-1] == 1
     assert len(trace.exponent) < MOST_STEPS
@@ -216,12 +222,14 @@ def test_million_rows():
     assert_sound(model, inputs[:1000], y[:1000])
     assert relative_error(model, inputs[:1000], kinked(inputs[:1000])) < 0.7
     scaled, response = model.input_scaler_.to_model(inputs), model.response_scaler_.to_model(y)
-    for normals, offsets, coefficients, noise_variance in zip(*model.posterior_[:4], strict=True):
-        values = coefficients[0] + np.maximum(scaled @ normals.T - offsets, 0) @ coefficients[1:]
-        assert noise_variance == pytest.approx(np.mean((response - values) ** 2), rel=0.01)  # five standard deviations
+    posterior = model.posterior_
+    for particle in range(4):
+        hidden = np.maximum(scaled @ posterior.normals[particle].T - posterior.offsets[particle], 0)
+        residuals = response - posterior.coefficients[particle] @ np.column_stack([np.ones(len(y)), hidden]).T
+        assert posterior.noise_variance[particle] == pytest.approx(np.mean(residuals**2), rel=0.01)  # 7 deviations
 
 
-def fit_weighted(inputs: np.ndarray, response: np.ndarray, row_weights: np.ndarray):
+def fit_weighted(inputs: np.ndarray, response: np.ndarray, row_weights: np.ndarray) -> Posterior:
     settings = Settings(n_hyperplanes=2, n_particles=40)
     return fit(jax.random.key(0), inputs, response, row_weights, prior=Prior(), settings=settings)
 
@@ -233,7 +241,7 @@ def test_repeated_rows_with_row_weights(log_range):
     weights = 10.0 ** np.linspace(-log_range, log_range, N_ROWS)[::-1][copies] / 3
     function = kinked(X[copies]) / kinked(X).std()
     posterior = fit_weighted(X[copies], function, weights)
-    assert all(np.isfinite(field).all() for field in (*posterior[:-1], *posterior.trace))
+    assert_finite(posterior)
     values, variances = prediction.moments(posterior, X[copies], with_variance=True, max_bytes=2**20)
     assert (variances >= 0).all()
     assert np.sqrt(np.average((values - function) ** 2, weights=weights)) < 0.05

@@ -165,7 +165,7 @@ def join(
     square, across, along : jax.Array
         Products of the unit's feature with itself; with the constant and the features of the others, (m + 1,), in which
         the unit's own entry does not matter; and with the residuals at the mean of the rest. With the residuals in
-        place of the response the gain of a unit is as precise as its products, however small the noise.
+        place of the response the gain of a unit errs less.
     rest, noise_variance, exponent, prior
         The others and the target.
     """

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hyperplanes.model import Particle, Prior, make_data
+from hyperplanes.model import Data, Particle, Prior, make_data
 from hyperplanes.moves import candidates, make_state
-from hyperplanes.moves.workspace import open_workspace, vacate
+from hyperplanes.moves.workspace import Workspace, open_workspace, vacate
 from hyperplanes.process import from_white, uniforms
 from p_values import LEVEL
 
@@ -60,13 +60,17 @@ def make_tail_problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return inputs, response, normal
 
 
+def without_it(inputs: np.ndarray, response: np.ndarray, n_units: int) -> tuple[Workspace, Data, Prior]:
+    """A particle whose units touch no row."""
+    data, prior = make_data(inputs, response), Prior().resolved(10)
+    normals, offsets = jnp.asarray(np.eye(10)[:n_units], jnp.float32), jnp.full(n_units, 3.0, jnp.float32)
+    particle = Particle(normals, offsets, jnp.zeros(n_units + 1), jnp.array(0.01))
+    return open_workspace(make_state(particle, data), data), data, prior
+
+
 def test_guesses_come_near_a_unit_that_is_missing(seed):
     inputs, response, normal = make_tail_problem(seed)
-    data, prior = make_data(inputs, response), Prior().resolved(10)
-    particle = Particle(
-        jnp.asarray(np.eye(10)[:2], jnp.float32), jnp.full(2, 3.0, jnp.float32), jnp.zeros(3), jnp.array(0.01)
-    )
-    work = open_workspace(make_state(particle, data), data)
+    work, data, prior = without_it(inputs, response, 2)
     vacancy = vacate(jnp.array(0), work, jnp.array(1.0), data, prior)
     draws = uniforms(jax.random.key(seed), (2, candidates.N_GUESSES))
     guesses = candidates._guess(draws, vacancy, data, prior)
@@ -77,11 +81,7 @@ def test_guesses_come_near_a_unit_that_is_missing(seed):
 
 def test_a_missing_unit_is_chosen_at_once(seed):
     inputs, response, normal = make_tail_problem(seed)
-    data, prior = make_data(inputs, response), Prior().resolved(10)
-    particle = Particle(
-        jnp.asarray(np.eye(10)[:1], jnp.float32), jnp.full(1, 3.0, jnp.float32), jnp.zeros(2), jnp.array(0.012)
-    )
-    work = open_workspace(make_state(particle, data), data)
+    work, data, prior = without_it(inputs, response, 1)
     draws = uniforms(jax.random.key(seed), (20, candidates.candidate_draws(10)))
     chosen, _ = jax.vmap(lambda one: candidates.choose_candidate(one, work, jnp.array(1.0), data, prior))(draws)
     assert np.mean(chosen.particle.normals[:, 0] @ normal > 0.4) > 0.5

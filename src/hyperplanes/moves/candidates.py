@@ -78,7 +78,7 @@ def choose_candidate(
 
 def one_at_a_time_on_a_cpu(function: Function) -> Function:
     """Make `vmap` loop over a function that is large enough alone and would drive the others' data from the cache."""
-    sequential: Function = jax.custom_batching.sequential_vmap(function)  # type: ignore[no-untyped-call]  # JAX's
+    sequential: Function = jax.custom_batching.sequential_vmap(function)  # type: ignore[no-untyped-call]  # not typed in JAX
     return sequential if jax.default_backend() == "cpu" else function
 
 

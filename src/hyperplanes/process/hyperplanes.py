@@ -11,6 +11,7 @@ what asks questions of hyperplanes therefore uses operators only and answers Num
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -81,8 +82,8 @@ def unit_vectors(vectors: Array) -> Array:
 
 def to_numpy(hyperplanes: Hyperplanes) -> Hyperplanes:
     """Copy hyperplanes to NumPy arrays, for work on sets of many different sizes."""
-    normals, offsets = hyperplanes
-    return Hyperplanes(np.asarray(normals), np.asarray(offsets))  # type: ignore[arg-type]  # NumPy stands in for JAX
+    copied: Hyperplanes = jax.tree.map(np.asarray, hyperplanes)
+    return copied
 
 
 def _like(array: Array, values: ArrayLike) -> Array:

@@ -107,8 +107,8 @@ def _draw_in_blocks(key: Array, n_hyperplanes: int, window: Window, dtype: DType
         to_numpy(_draw_block(jax.random.fold_in(key, block), BLOCK, window.dimension, window.radius, dtype=dtype))
         for block in range(max(1, -(-n_hyperplanes // BLOCK)))
     ]
-    normals, offsets = (np.concatenate(fields)[:n_hyperplanes] for fields in zip(*blocks, strict=True))
-    return Hyperplanes(normals, offsets)  # type: ignore[arg-type]  # NumPy stands in for JAX
+    drawn: Hyperplanes = jax.tree.map(lambda *fields: np.concatenate(fields)[:n_hyperplanes], *blocks)
+    return drawn
 
 
 _draw_block = jax.jit(draw_in_ball, static_argnames=("n_hyperplanes", "dimension", "dtype"))

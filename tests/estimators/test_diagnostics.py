@@ -23,6 +23,8 @@ def make_posterior(
     noise_variance=0.2,
     n_hyperplanes=2,
     n_ancestors=30,
+    n_failed=0,
+    n_singular=0,
 ):
     offsets = np.arange(n_particles * n_hyperplanes, dtype=float).reshape(n_particles, n_hyperplanes)
     steps = np.ones(4)
@@ -40,7 +42,9 @@ def make_posterior(
             np.broadcast_to(acceptance, 4),
             np.array([80, 60, 40, n_ancestors]),
             steps,
+            np.array([0, 0, n_failed, 0]),
         ),
+        n_singular=n_singular,
     )
 
 
@@ -71,6 +75,8 @@ def test_ess_of_uneven_weights():
         (make_posterior(acceptance=0.0), make_summary(), "No Markov move was accepted", "Raise n_steps"),
         (make_posterior(acceptance=[0.9, 0.5, 0.2, 0.0]), make_summary(), "in the last quarter", "Raise n_steps"),
         (make_posterior(n_ancestors=1), make_summary(), "log_evidence_error_ is likely too small", "Raise n_particles"),
+        (make_posterior(n_failed=7), make_summary(), "7 particles were lost", "Check prior"),
+        (make_posterior(n_singular=9), make_summary(), "9 of 100 particles have hyperplanes so alike", "n_hyperplanes"),
         (make_posterior(), make_summary(constant_response=True), "y is constant", "Check that y"),
         (
             make_posterior(noise_variance=1.0),

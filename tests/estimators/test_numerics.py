@@ -120,6 +120,15 @@ def test_prior_that_allows_hardly_any_noise(noise_scale, largest_error, make_reg
     assert model.diagnostics_.noise_std < 4 * largest_error * np.std(y)
 
 
+def test_moves_are_accepted_where_many_rows_show_hardly_any_noise(make_regressor):
+    rng = np.random.default_rng(2)
+    inputs = rng.uniform(-1, 1, size=(20_000, 2))
+    y = kinked(inputs) + 1e-3 * rng.normal(size=len(inputs))
+    model = make_regressor(prior=Prior(noise_shape=1.0, noise_scale=1e-6)).fit(inputs, y)
+    assert model.diagnostics_.late_acceptance > 0.7
+    assert model.diagnostics_.noise_std == pytest.approx(1e-3, rel=0.1)
+
+
 @pytest.mark.parametrize(("factor", "shift"), [(1e-12, 0.0), (1e12, 0.0), (1.0, 1e9), (1e-200, 0.0), (1e200, -1e203)])
 def test_units_of_the_response_do_not_matter(factor, shift, example, make_regressor, fitted):
     y = factor * example.y + shift

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperplanes.model.linear_algebra import inverse_root, log_determinant, sweep
+from hyperplanes.model.linear_algebra import inverse_root, log_determinant
 
 root_of = jax.jit(inverse_root)
-swept_on = jax.jit(sweep)
 
 
 def random_matrix(seed: int, size: int, log_condition: float) -> np.ndarray:
@@ -36,23 +35,3 @@ def test_inverse_root_is_lower_triangular_and_whitens(seed, size, log_condition)
 def test_a_singular_matrix_has_a_finite_inverse_root(size, rng):
     vector = rng.normal(size=size)
     assert np.all(np.isfinite(root_of(jnp.asarray(np.outer(vector, vector)))))
-
-
-@given(st.integers(0, 2**31), st.integers(1, 6), st.integers(0, 63), st.floats(0, 8))
-@settings(max_examples=40)
-def test_sweeping_inverts_the_chosen_block_and_leaves_its_schur_complement(seed, n_rows, choice, log_condition):
-    """The last row is never chosen, as where it holds the right-hand side of equations."""
-    chosen = np.array([choice >> k & 1 for k in range(n_rows)], dtype=bool)
-    with jax.enable_x64(True):
-        matrix = random_matrix(seed, n_rows + 1, log_condition)
-        swept, log_determinant = (np.asarray(part) for part in swept_on(jnp.asarray(matrix), jnp.asarray(chosen)))
-    inner, outer = np.flatnonzero(np.append(chosen, False)), np.flatnonzero(~np.append(chosen, False))
-    inverse, across = np.linalg.inv(matrix[np.ix_(inner, inner)]), matrix[np.ix_(inner, outer)]
-    size = 1e-8 * np.abs(inverse).max(initial=1) * np.abs(matrix).max()
-    np.testing.assert_allclose(swept[np.ix_(inner, inner)], -inverse, atol=size)
-    np.testing.assert_allclose(swept[np.ix_(inner, outer)], inverse @ across, atol=size)
-    np.testing.assert_allclose(swept, swept.T, atol=size)
-    np.testing.assert_allclose(
-        swept[np.ix_(outer, outer)], matrix[np.ix_(outer, outer)] - across.T @ inverse @ across, atol=size
-    )
-    np.testing.assert_allclose(log_determinant, np.linalg.slogdet(matrix[np.ix_(inner, inner)])[1], atol=1e-8)

@@ -69,7 +69,21 @@ def test_one_step_is_enough_where_the_likelihood_says_nothing():
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_the_exponent_advances_even_where_no_step_is_small_enough(criterion):
     equal = np.full(50, -np.log(50))
-    only_one = np.where(np.arange(50) == 3, 0.0, -np.inf)
-    with np.errstate(invalid="ignore"):
-        chosen = AdaptiveSchedule(0.5, criterion).next_exponent(0.0, equal, lambda e: np.tile(only_one, (len(e), 1)))
+    only_one = np.where(np.arange(50) == 3, 0.0, -1e30)
+    chosen = AdaptiveSchedule(0.5, criterion).next_exponent(0.0, equal, tempered(only_one, 0.0))
     assert 0 < chosen < 1e-10
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_particles_without_a_likelihood_do_not_hold_the_others_back(criterion, rng):
+    """They are lost whatever the step is."""
+    log_likelihoods = -300 * rng.gamma(1.5, size=100)
+    equal, schedule = np.full(100, -np.log(100)), AdaptiveSchedule(0.5, criterion)
+    lost = np.append(log_likelihoods, np.full(300, -np.inf))
+
+    def increments(exponents):
+        return np.where(np.isfinite(lost), np.asarray(exponents)[:, None] * lost, -np.inf)
+
+    expected = schedule.next_exponent(0.0, equal, tempered(log_likelihoods, 0.0))
+    found = schedule.next_exponent(0.0, np.full(400, -np.log(400)), increments)
+    assert found == pytest.approx(expected, rel=1e-6)

@@ -72,3 +72,10 @@ def test_a_particle_without_weight_counts_for_nothing():
     log_weights = np.array([0.0, -np.inf, np.log(3.0)])
     assert ess(log_weights) == pytest.approx(16 / 10)
     assert conditional_ess(normalise(log_weights), np.array([0.3, 99.0, 0.3])) == pytest.approx(3)
+
+
+def test_large_logs_do_not_cancel(rng):
+    weights = rng.dirichlet(np.full(6, 0.6))
+    far = np.log(weights) - 1e14
+    np.testing.assert_allclose(ess(far), 1 / np.sum(weights**2), rtol=0.1)
+    np.testing.assert_allclose(conditional_ess(np.full(6, -np.log(6)), np.full(6, -1e17)), 6)

@@ -47,6 +47,10 @@ class Diagnostics(NamedTuple):
     """Posterior standard deviation of the noise (root of the mean variance), in the user's units."""
     noise_floor: float
     """Least noise that the prior lets these many rows show, in the user's units."""
+    n_failed: int
+    """Particles that were lost on the way because their likelihood was not a number, over all steps."""
+    n_singular: int
+    """Particles with features so alike, for so little noise, that float64 cannot tell their coefficients apart."""
     warnings: tuple[str, ...]
     """Troubles with advice, issued as Python warnings too."""
     notes: tuple[str, ...]
@@ -98,6 +102,8 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
         late_acceptance=float(np.mean(acceptance[-max(len(acceptance) // 4, 1) :])),
         noise_std=summary.response_scale * _noise_std(posterior),
         noise_floor=summary.response_scale * _noise_floor(summary.prior, summary.n_rows),
+        n_failed=int(np.sum(posterior.trace.n_failed)),
+        n_singular=posterior.n_singular,
         warnings=(),
         notes=(),
     )
@@ -151,6 +157,11 @@ def _warnings_on_size(n_hyperplanes: int, n_columns: int, n_rows: int) -> Iterat
 
 
 def _warnings_on_sampling(numbers: Diagnostics) -> Iterator[str]:
+    if numbers.n_failed:
+        yield (
+            f"{numbers.n_failed} particles were lost because their likelihood was not a number. "
+            "Check prior for values that are extreme for a standardised response, and report the data if it is not."
+        )
     if numbers.late_acceptance == 0:
         yield (
             "No Markov move was accepted in the last quarter of the steps, so the particles stayed where they were: "
@@ -172,6 +183,11 @@ def _warnings_on_sampling(numbers: Diagnostics) -> Iterator[str]:
 
 
 def _notes(numbers: Diagnostics) -> Iterator[str]:
+    if numbers.n_singular:
+        yield (
+            f"{numbers.n_singular} of {numbers.n_particles} particles have hyperplanes so alike, for so little noise, "
+            "that their coefficients cannot be told apart; predictions do not mind. Lower n_hyperplanes."
+        )
     if numbers.n_ancestors < 2:
         yield (
             "All particles descend from one first particle, so log_evidence_error_ is likely too small. "

@@ -15,7 +15,7 @@ from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.tiles import QUICK_TO_COMPILE, affordable_threads, map_particles, tile_size
-from hyperplanes.model import Data, Particle, Prior, draw_prior, make_data
+from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, make_data
 from hyperplanes.moves import State, make_state
 
 Observer = Callable[[Progress], None]
@@ -68,7 +68,7 @@ def fit(
             if observe is not None:
                 n_steps = sampler.schedule.n_steps
                 observe(Progress(len(steps), n_steps, step.exponent, step.ess, step.acceptance, step.n_ancestors))
-        return _posterior(population, steps)
+        return _posterior(population, steps, prior)
 
 
 def _within_budget(settings: Settings, data: Data, tile: int) -> Settings:
@@ -91,8 +91,8 @@ def _draw_particles(keys: jax.Array, prior: Prior, n_hyperplanes: int, n_columns
     return jax.vmap(lambda key: draw_prior(key, prior, n_hyperplanes, n_columns, dtype))(keys)
 
 
-def _posterior(population: smc.Population, steps: Sequence[smc.Step]) -> Posterior:
-    particle = population.particles.particle
+def _posterior(population: smc.Population, steps: Sequence[smc.Step], prior: Prior) -> Posterior:
+    particle, products = population.particles
     trace = Trace(*(np.array([getattr(step, name) for step in steps]) for name in Trace._fields))
     return Posterior(
         normals=np.asarray(particle.normals),
@@ -103,6 +103,7 @@ def _posterior(population: smc.Population, steps: Sequence[smc.Step]) -> Posteri
         log_evidence=population.log_evidence,
         log_evidence_error=float(np.sqrt(_evidence_variance(steps))),
         trace=trace,
+        n_singular=int(gaussian.is_singular(products, particle.noise_variance, prior).sum()),
     )
 
 

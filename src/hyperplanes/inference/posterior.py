@@ -38,6 +38,8 @@ class Trace(NamedTuple):
     """First ancestors with living descendants."""
     log_evidence: Floats
     """Estimated log evidence up to each exponent."""
+    n_failed: Floats
+    """Particles that got no weight because their likelihood was not a number."""
 
 
 class Posterior(NamedTuple):
@@ -59,6 +61,8 @@ class Posterior(NamedTuple):
     """Its standard error, estimated from this run alone."""
     trace: Trace
     """The annealing run."""
+    n_singular: int
+    """Particles with features so alike, for so little noise, that their precision had to be made positive definite."""
 
     @property
     def n_distinct(self) -> int:

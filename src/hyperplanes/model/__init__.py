@@ -2,7 +2,7 @@
 
 from hyperplanes.model import gaussian
 from hyperplanes.model.data import Data, make_data
-from hyperplanes.model.features import cross_products, lift, relu_features, replaced_row, with_row
+from hyperplanes.model.features import cross_products, design_of, lift, relu_features, replaced_row, with_row
 from hyperplanes.model.network import Network, forward, from_network, to_network
 from hyperplanes.model.prior import Particle, Prior, draw_prior
 
@@ -12,6 +12,7 @@ __all__ = [
     "Particle",
     "Prior",
     "cross_products",
+    "design_of",
     "draw_prior",
     "forward",
     "from_network",

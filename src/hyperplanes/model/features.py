@@ -19,9 +19,12 @@ def relu_features(planes: jax.Array, inputs: jax.Array) -> jax.Array:
     return jnp.maximum(jnp.matmul(planes, inputs, precision=EXACT), 0)
 
 
-def wide_product(left: jax.Array, right: jax.Array) -> jax.Array:
-    """Matrix product in float64. Float32 sums over thousands of rows spoil the evidence where the noise is small."""
-    return jnp.matmul(left.astype(jnp.float64), right.astype(jnp.float64), precision=EXACT)
+def design_of(inputs: jax.Array, features: jax.Array, response: jax.Array) -> jax.Array:
+    """Constant, features (m, rows) and response of a block of rows: (m + 2, rows).
+
+    In float64, because float32 sums over thousands of rows spoil the evidence where the noise is small.
+    """
+    return jnp.concatenate([inputs[-1:], features, response[None]]).astype(jnp.float64)
 
 
 def cross_products(data: Data, normals: jax.Array, offsets: jax.Array) -> jax.Array:
@@ -33,28 +36,11 @@ def cross_products(data: Data, normals: jax.Array, offsets: jax.Array) -> jax.Ar
 
     def add_block(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
         inputs, response = block
-        return total + _block_products(inputs, relu_features(planes, inputs), response), None
+        design = design_of(inputs, relu_features(planes, inputs), response)
+        return total + design @ design.T, None
 
-    return jax.lax.scan(add_block, _no_products(len(planes)), (data.inputs, data.response))[0]
-
-
-def sum_products(data: Data, features: jax.Array) -> jax.Array:
-    """`cross_products` of features that are at hand, (n_blocks, m, block)."""
-
-    def add_block(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
-        inputs, features, response = block
-        return total + _block_products(inputs, features, response), None
-
-    return jax.lax.scan(add_block, _no_products(features.shape[1]), (data.inputs, features, data.response))[0]
-
-
-def _no_products(n_hyperplanes: int) -> jax.Array:
-    return jnp.zeros((n_hyperplanes + 2, n_hyperplanes + 2), dtype=jnp.float64)
-
-
-def _block_products(inputs: jax.Array, features: jax.Array, response: jax.Array) -> jax.Array:
-    rows = jnp.concatenate([inputs[-1:], features, response[None]])
-    return wide_product(rows, rows.T)
+    start = jnp.zeros((len(planes) + 2, len(planes) + 2), dtype=jnp.float64)
+    return jax.lax.scan(add_block, start, (data.inputs, data.response))[0]
 
 
 def replaced_row(data: Data, normals: jax.Array, offsets: jax.Array, unit: jax.Array) -> jax.Array:
@@ -63,11 +49,10 @@ def replaced_row(data: Data, normals: jax.Array, offsets: jax.Array, unit: jax.A
 
     def add_block(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
         inputs, response = block
-        features = relu_features(planes, inputs)
-        rows = jnp.concatenate([inputs[-1:], features, response[None]])
-        return total + wide_product(rows, features[unit]), None
+        design = design_of(inputs, relu_features(planes, inputs), response)
+        return total + design @ design[unit + 1], None
 
-    total, _ = jax.lax.scan(add_block, jnp.zeros(planes.shape[0] + 2, dtype=jnp.float64), (data.inputs, data.response))
+    total, _ = jax.lax.scan(add_block, jnp.zeros(len(planes) + 2, dtype=jnp.float64), (data.inputs, data.response))
     return total
 
 

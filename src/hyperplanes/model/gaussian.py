@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hyperplanes.model.data import Data
-from hyperplanes.model.linear_algebra import inverse_root, log_determinant, sweep
+from hyperplanes.model.linear_algebra import inverse_root, log_determinant
 from hyperplanes.model.prior import Prior, draw_inverse_gamma
 from hyperplanes.process import normal_quantiles, uniforms
 
 LOG_TWO_PI = 1.8378770664093453
+LEAST_RIDGE = 1e-13
+"""Relative to the diagonal of a precision, which has to be positive definite in float64 however alike features are."""
 
 
 def squared_error(products: jax.Array, coefficients: jax.Array) -> jax.Array:
@@ -106,8 +108,9 @@ def log_evidence(
 class Rest(NamedTuple):
     """The coefficients of all units but one, integrated out; what one unit more would change costs m^2 operations."""
 
-    covariance: jax.Array
-    """Inverse precision of the others, zero in the row and column of the unit, shape (m + 1, m + 1)."""
+    root: jax.Array
+    """Inverse root of the precision of the others, zero in the row and column of the unit, shape (m + 1, m + 1). With
+    the inverse itself a unit like another would be judged by rounding errors."""
     mean: jax.Array
     """Posterior mean of the others, zero for the unit, shape (m + 1,)."""
     log_evidence: jax.Array
@@ -138,13 +141,14 @@ def leave_out(
 ) -> Rest:
     """Condition the coefficients of all units but one."""
     precision, target = _precision_and_target(products, noise_variance, exponent, prior)
-    bordered = jnp.block([[precision, target[:, None]], [target[None], jnp.zeros((1, 1))]])
     others = jnp.arange(len(target)) != unit + 1
-    swept, log_determinant = sweep(bordered, others)
-    gain = 0.5 * (-swept[-1, -1] - log_determinant - (len(target) - 1) * _log_spread(prior))
+    pairs = others[:, None] & others
+    root = inverse_root(jnp.where(pairs, precision, jnp.eye(len(target))))
+    whitened = root @ jnp.where(others, target, 0.0)
+    gain = 0.5 * (whitened @ whitened - log_determinant(root) - (len(target) - 1) * _log_spread(prior))
     return Rest(
-        covariance=jnp.where(others[:, None] & others, -swept[:-1, :-1], 0.0),
-        mean=jnp.where(others, swept[:-1, -1], 0.0),
+        root=jnp.where(pairs, root, 0.0),
+        mean=jnp.where(others, whitened @ root, 0.0),
         log_evidence=_data_terms(data, products, noise_variance, exponent) + gain,
     )
 
@@ -170,11 +174,11 @@ def join(
         The others and the target.
     """
     scale, ridge = exponent / noise_variance, 1 / prior.coefficient_variance
-    shadow = scale * rest.covariance @ across
-    precision = jnp.maximum(scale * (square - across @ shadow) + ridge, ridge)
+    half = scale * rest.root @ across
+    precision = jnp.maximum(scale * square + ridge - half @ half, ridge)
     mean = (scale * along + prior.coefficient_mean * ridge) / precision
     gain = 0.5 * (mean**2 * precision - jnp.log(precision) - _log_spread(prior))
-    return Joined(mean, 1 / precision, shadow, rest.log_evidence + gain)
+    return Joined(mean, 1 / precision, half @ rest.root, rest.log_evidence + gain)
 
 
 def _precision_and_target(
@@ -183,7 +187,8 @@ def _precision_and_target(
     """Precision A and target b of the coefficients."""
     scaled = products[:-1] * (exponent / noise_variance)
     ridge = 1 / prior.coefficient_variance
-    return scaled[:, :-1] + ridge * jnp.eye(len(scaled)), scaled[:, -1] + prior.coefficient_mean * ridge
+    lifted = jnp.maximum(ridge, LEAST_RIDGE * jnp.diagonal(scaled))
+    return scaled[:, :-1] + jnp.diag(lifted), scaled[:, -1] + prior.coefficient_mean * ridge
 
 
 def evidence_path(
@@ -210,6 +215,12 @@ def evidence_path(
         return np.asarray(powers[:, :, 0] * slope + 0.5 * terms.sum(axis=-1))
 
     return at
+
+
+def is_singular(products: ArrayLike, noise_variance: ArrayLike, prior: Prior) -> NDArray[np.bool_]:
+    """Whether the precision of each particle's coefficients had to be made positive definite, see `LEAST_RIDGE`."""
+    largest = np.diagonal(np.asarray(products), axis1=-2, axis2=-1)[..., :-1].max(axis=-1)
+    return np.asarray(LEAST_RIDGE * largest / np.asarray(noise_variance) > 1 / prior.coefficient_variance)
 
 
 def _data_terms(data: Data, products: jax.Array, noise_variance: jax.Array, exponent: jax.Array | float) -> jax.Array:

@@ -21,33 +21,13 @@ def inverse_root(matrix: jax.Array) -> jax.Array:
     floor = SMALLEST_PIVOT * jnp.diagonal(matrix)
 
     def eliminate(k: jax.Array, rows: jax.Array) -> jax.Array:
-        column = jnp.where(jnp.arange(n) > k, rows[:, k], 0.0)
+        # The row stands in for the column, from which rounding makes it differ: only a symmetric remainder is stable.
+        column = jnp.where(jnp.arange(n) > k, rows[k, :n], 0.0)
         return rows - jnp.outer(column / jnp.maximum(rows[k, k], floor[k]), rows[k])
 
     rows: jax.Array = jax.lax.fori_loop(0, n, eliminate, jnp.concatenate([matrix, jnp.eye(n)], axis=1))
     pivots = jnp.maximum(jnp.diagonal(rows), floor)
     return rows[:, n:] / jnp.sqrt(pivots)[:, None]
-
-
-def sweep(matrix: jax.Array, chosen: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Sweep a symmetric matrix on the chosen rows, the first ones where `chosen` is shorter than the matrix.
-
-    With A the chosen rows and columns, B the columns of the others and C what is left, (A, B; B', C) becomes
-    (-A^-1, A^-1 B; B' A^-1, C - B' A^-1 B). Returns it and log|A|. A has to be positive definite; n^2 multiplications
-    for each row.
-    """
-    indices, floor = jnp.arange(len(matrix)), SMALLEST_PIVOT * jnp.diagonal(matrix)
-
-    def one(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        matrix, log_determinant = carry
-        pivot = jnp.where(chosen[k], jnp.maximum(matrix[k, k], floor[k]), jnp.inf)
-        here = (indices == k) & chosen[k]
-        column = jnp.where(here, -1.0, matrix[k])
-        kept = jnp.where(here[:, None] | here, 0.0, matrix)
-        return kept - column[:, None] * (column / pivot), log_determinant + jnp.where(chosen[k], jnp.log(pivot), 0.0)
-
-    swept: tuple[jax.Array, jax.Array] = jax.lax.fori_loop(0, len(chosen), one, (matrix, jnp.zeros((), matrix.dtype)))
-    return swept
 
 
 def log_determinant(root: jax.Array) -> jax.Array:

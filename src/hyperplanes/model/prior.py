@@ -13,6 +13,8 @@ from hyperplanes.process import from_white, normal_quantiles, uniforms
 
 N_CANDIDATES = 16
 TINY = 1e-300
+LOG_VARIANCES = (-23.0, 230.0)
+"""Bounds of log sigma^2: below 1e-10 the rounding of float32 features passes for noise, above 1e100 sums overflow."""
 
 
 @jax.tree_util.register_dataclass
@@ -91,4 +93,4 @@ def draw_inverse_gamma(key: jax.Array, shape: jax.Array | float, scale: jax.Arra
     log_bound = 0.5 * white**2 + d * (1 - cube + jnp.log(jnp.maximum(cube, TINY)))
     accepted = (cube > 0) & (jnp.log(heights) < log_bound)
     log_gamma = jnp.log(d * cube[jnp.argmax(accepted)]) + jnp.log(draws[-1]) / shape
-    return scale * jnp.exp(-log_gamma)
+    return jnp.exp(jnp.clip(jnp.log(scale) - log_gamma, *LOG_VARIANCES))

@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 from hyperplanes.model import Data, Prior, lift, relu_features
 from hyperplanes.model.features import EXACT
-from hyperplanes.moves.workspace import Vacancy, Workspace, feature_of, look, occupy, vacate
+from hyperplanes.moves.workspace import Vacancy, Workspace, feature_of, occupy, survey, vacate
 from hyperplanes.process import Hyperplanes, normal_quantiles, unit_vectors
 
 N_CANDIDATES = 16
@@ -67,8 +67,9 @@ def choose_candidate(
     fresh = _draw(for_candidates.reshape(N_CANDIDATES, p + 2), guesses, prior)
     old = Hyperplanes(particle.normals[unit].astype(float), particle.offsets[unit].astype(float))
     planes = Hyperplanes(*(jnp.concatenate([one[None], many]) for one, many in zip(old, fresh, strict=True)))
-    rows, log_evidences = one_at_a_time_on_a_cpu(_weigh)(planes, vacancy, work.features, data, prior)
+    rows, log_evidences = one_at_a_time_on_a_cpu(survey)(planes, vacancy, work.features, data, prior)
     log_weights = log_evidences - _log_density(planes, guesses, prior)
+    log_weights = jnp.where(jnp.isnan(log_weights), -jnp.inf, log_weights)
     totals = jnp.cumsum(jnp.exp(log_weights - log_weights.max()))
     chosen = jnp.searchsorted(totals, draws[1] * totals[-1], side="right")
     moved = chosen > 0
@@ -80,14 +81,6 @@ def one_at_a_time_on_a_cpu(function: Function) -> Function:
     """Make `vmap` loop over a function that is large enough alone and would drive the others' data from the cache."""
     sequential: Function = jax.custom_batching.sequential_vmap(function)  # type: ignore[no-untyped-call]  # not typed in JAX
     return sequential if jax.default_backend() == "cpu" else function
-
-
-def _weigh(
-    planes: Hyperplanes, vacancy: Vacancy, features: jax.Array, data: Data, prior: Prior
-) -> tuple[jax.Array, jax.Array]:
-    """Rows of the cross products and log evidences of hyperplanes in the vacant place."""
-    seen = look(planes, vacancy, features, data, prior)
-    return seen.row, seen.joined.log_evidence
 
 
 def _refine(normals: jax.Array, offsets: jax.Array, inputs: jax.Array, residuals: jax.Array) -> jax.Array:

@@ -70,19 +70,18 @@ def langevin_one(
     # The first pass only looks around at the start, so that what looks around is compiled once.
     looks_only = jnp.arange(STEPS_A_VISIT + 1) == 0
     steps = draws[p + 1 :].reshape(STEPS_A_VISIT, p + 3)
-    local, accepted = jax.lax.scan(step, _nowhere(work, data), (looks_only, jnp.concatenate([steps[:1], steps])))
+    local, accepted = jax.lax.scan(step, _nowhere(vacancy, data), (looks_only, jnp.concatenate([steps[:1], steps])))
     hyperplane = from_white(turn_back(local.white, data), prior.reach)
     work = occupy(hyperplane, local.row, local.feature, accepted.any(), vacancy, work)
     return work, accepted.sum() / STEPS_A_VISIT
 
 
-def _nowhere(work: Workspace, data: Data) -> Local:
+def _nowhere(vacancy: Vacancy, data: Data) -> Local:
     size = data.inputs.shape[1]
-    feature = jnp.zeros(data.response.shape, dtype=data.inputs.dtype)
     return Local(
         jnp.ones(size),
-        feature,
-        work.products[0],
+        vacancy.feature,
+        vacancy.row,
         jnp.array(0.0),
         jnp.zeros(size),
         Curvature(jnp.ones(size), jnp.zeros(size)),
@@ -130,7 +129,7 @@ def _look_around(white: jax.Array, vacancy: Vacancy, work: Workspace, data: Data
     moments = jnp.append(moments[:-1] @ data.axes, moments[-1])
     return Local(
         white,
-        seen.features,
+        seen.feature,
         seen.row,
         seen.joined.log_evidence,
         gradient,
@@ -158,7 +157,7 @@ def _sum_over_active(seen: Look, vacancy: Vacancy, features: jax.Array, data: Da
         return total + jnp.matmul(rows, inputs.T, precision=EXACT).astype(jnp.float64), None
 
     start = jnp.zeros((2, data.inputs.shape[1]), dtype=jnp.float64)
-    pull, moments = jax.lax.scan(add_block, start, (data.inputs, features, vacancy.residuals, seen.features))[0]
+    pull, moments = jax.lax.scan(add_block, start, (data.inputs, features, vacancy.residuals, seen.feature))[0]
     return pull, moments
 
 

@@ -20,7 +20,7 @@ def alone(one: Callable[..., tuple[Workspace, jax.Array]], n_draws: Callable[[in
         key_move, key_refresh = jax.random.split(key)
         draws = uniforms(key_move, (n_draws(data.n_columns),))
         work, accepted = one(draws, open_workspace(state, data), exponent, data, prior)
-        state, _ = refresh_output_layer(key_refresh, close_workspace(work, data), exponent, data, prior)
+        state, _ = refresh_output_layer(key_refresh, close_workspace(work), exponent, data, prior)
         return state, accepted
 
     return move
@@ -42,5 +42,5 @@ def collapsed_round(
     work = open_workspace(state, data)
     work, _ = choose_candidate(uniforms(keys[0], (candidate_draws(p),)), work, exponent, data, prior)
     work, accepted = jax.lax.scan(langevin, work, uniforms(keys[1], (m, langevin_draws(p))))
-    state, _ = refresh_output_layer(keys[2], close_workspace(work, data), exponent, data, prior)
+    state, _ = refresh_output_layer(keys[2], close_workspace(work), exponent, data, prior)
     return state, accepted.mean()

@@ -3,8 +3,11 @@
 Features cost n m (p + 1) operations; a move changes one of them. They are too large to keep for all particles, so a
 round of moves computes them once, changes them as it goes and drops them.
 
-A move leaves one unit out (`vacate`), looks at hyperplanes that could take its place (`look`), and puts one there
-(`occupy`). Looks are in float32, like the features; at the end of the round products are computed anew in float64.
+A move leaves one unit out (`vacate`), looks at hyperplanes that could take its place (`look` near the one that left,
+`survey` anywhere), and puts one there (`occupy`). Cross products are sums in float64 of features in float32: float32
+sums over thousands of rows spoil the evidence where the noise is small. A look sums in float32, which is faster, but
+only what changes from the feature that was there: that is little where the noise is small. Every round starts from
+cross products anew.
 """
 
 from typing import NamedTuple
@@ -12,10 +15,13 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from hyperplanes.model import Data, Particle, Prior, gaussian, lift, relu_features, with_row
-from hyperplanes.model.features import EXACT, sum_products
+from hyperplanes.model import Data, Particle, Prior, design_of, gaussian, lift, relu_features, with_row
+from hyperplanes.model.features import EXACT
 from hyperplanes.moves.state import State
 from hyperplanes.process import Hyperplanes
+
+TINY = 1e-30
+"""A unit with an active row has a positive sum of squares, whatever rounding does."""
 
 
 class Workspace(NamedTuple):
@@ -34,6 +40,10 @@ class Vacancy(NamedTuple):
 
     unit: jax.Array
     """Which."""
+    feature: jax.Array
+    """Its feature on every row, (n_blocks, block)."""
+    row: jax.Array
+    """Its row of the cross products, (m + 2,)."""
     rest: gaussian.Rest
     """The coefficients of the others."""
     residuals: jax.Array
@@ -45,26 +55,36 @@ class Vacancy(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What hyperplanes would do in the vacant place; leading axes count them."""
+    """What a hyperplane would do in the vacant place."""
 
-    features: jax.Array
-    """On every row, (n_blocks, ..., block)."""
+    feature: jax.Array
+    """On every row, (n_blocks, block)."""
     row: jax.Array
-    """Their row of the cross products, (..., m + 2)."""
+    """Its row of the cross products, (m + 2,)."""
     joined: gaussian.Joined
-    """The conditional posterior with them."""
+    """The conditional posterior with it."""
 
 
 def open_workspace(state: State, data: Data) -> Workspace:
-    """Compute the features of a state."""
-    particle, products = state
-    planes = lift(particle.normals, particle.offsets)
-    return Workspace(particle, products, jax.lax.map(lambda inputs: relu_features(planes, inputs), data.inputs))
+    """Compute the features of a state, and the cross products of these very features.
+
+    The same feature computed in another way differs in the last bit; products of both would not be semidefinite.
+    """
+    planes = lift(state.particle.normals, state.particle.offsets)
+
+    def add_block(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        inputs, response = block
+        features = relu_features(planes, inputs)
+        design = design_of(inputs, features, response)
+        return total + design @ design.T, features
+
+    products, features = jax.lax.scan(add_block, jnp.zeros_like(state.products), (data.inputs, data.response))
+    return Workspace(state.particle, products, features)
 
 
-def close_workspace(work: Workspace, data: Data) -> State:
-    """Compute the cross products of the features in float64, then drop the features."""
-    return State(work.particle, sum_products(data, work.features))
+def close_workspace(work: Workspace) -> State:
+    """Drop the features."""
+    return State(work.particle, work.products)
 
 
 def feature_of(hyperplane: Hyperplanes, data: Data) -> jax.Array:
@@ -84,37 +104,65 @@ def vacate(unit: jax.Array, work: Workspace, exponent: jax.Array, data: Data, pr
         inputs, features, response = block
         return response - mean[0] * inputs[-1] - jnp.matmul(mean[1:], features, precision=EXACT)
 
-    return Vacancy(
-        unit, rest, jax.lax.map(residuals, (data.inputs, work.features, data.response)), noise_variance, exponent
-    )
+    at_mean = jax.lax.map(residuals, (data.inputs, work.features, data.response))
+    return Vacancy(unit, work.features[:, unit], work.products[unit + 1], rest, at_mean, noise_variance, exponent)
 
 
-def look(hyperplanes: Hyperplanes, vacancy: Vacancy, features: jax.Array, data: Data, prior: Prior) -> Look:
-    """See what each of some hyperplanes (...,) would do in the vacant place among `features` (n_blocks, m, block).
+def look(hyperplane: Hyperplanes, vacancy: Vacancy, features: jax.Array, data: Data, prior: Prior) -> Look:
+    """See what a hyperplane would do in the vacant place among `features`.
+
+    Cost: n (p + m + 4) multiplications.
+    """
+    plane = lift(*hyperplane).astype(data.inputs.dtype)
+
+    def add_block(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+        inputs, features, residuals, former = block
+        new = relu_features(plane, inputs)
+        change = new - former
+        once = jnp.matmul(jnp.stack([inputs[-1], residuals]), change, precision=EXACT)
+        square = jnp.sum(change * change, keepdims=True)
+        sums = jnp.concatenate([once[:1], jnp.matmul(features, change, precision=EXACT), once[1:], square])
+        return total + sums.astype(jnp.float64), new
+
+    start = jnp.zeros(features.shape[1] + 3, dtype=jnp.float64)
+    changes, feature = jax.lax.scan(add_block, start, (data.inputs, features, vacancy.residuals, vacancy.feature))
+    place = vacancy.unit + 1
+    square = jnp.maximum(vacancy.row[place] + 2 * changes[place] + changes[-1], TINY)
+    row = vacancy.row.at[:-1].add(changes[:-2]).at[place].set(square)
+    along = vacancy.row[-1] - vacancy.row[:-1] @ vacancy.rest.mean + changes[-2]
+    row = row.at[-1].set(along + row[:-1] @ vacancy.rest.mean)
+    return Look(feature, row, _join(row, along, vacancy, prior))
+
+
+def survey(
+    hyperplanes: Hyperplanes, vacancy: Vacancy, features: jax.Array, data: Data, prior: Prior
+) -> tuple[jax.Array, jax.Array]:
+    """Rows of the cross products and log evidences with hyperplanes (k,) from anywhere in the vacant place.
 
     Cost: n (p + m + 4) multiplications each.
     """
     planes = lift(*hyperplanes).astype(data.inputs.dtype)
 
-    def inner(new: jax.Array, rows: jax.Array) -> jax.Array:
-        return jax.lax.dot_general(new, rows, (((new.ndim - 1,), (1,)), ((), ())), precision=EXACT)
+    def add_block(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
+        inputs, features, response = block
+        new = relu_features(planes, inputs).astype(jnp.float64)
+        once = new @ design_of(inputs, features, response).T
+        return total + jnp.concatenate([once, jnp.sum(new * new, axis=1, keepdims=True)], axis=1), None
 
-    def add_block(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
-        inputs, features, residuals = block
-        new = relu_features(planes, inputs)
-        once, twice = inner(new, jnp.stack([inputs[-1], residuals])), jnp.sum(new * new, axis=-1, keepdims=True)
-        sums = jnp.concatenate([once[..., :1], inner(new, features), once[..., 1:], twice], axis=-1)
-        return total + sums.astype(jnp.float64), new
+    start = jnp.zeros((len(planes), features.shape[1] + 3), dtype=jnp.float64)
+    sums, _ = jax.lax.scan(add_block, start, (data.inputs, features, data.response))
+    rows = sums[:, :-1].at[:, vacancy.unit + 1].set(sums[:, -1])
 
-    start = jnp.zeros((*planes.shape[:-1], features.shape[1] + 3), dtype=jnp.float64)
-    sums, new_features = jax.lax.scan(add_block, start, (data.inputs, features, vacancy.residuals))
+    def log_evidence(row: jax.Array) -> jax.Array:
+        return _join(row, row[-1] - row[:-1] @ vacancy.rest.mean, vacancy, prior).log_evidence
 
-    def join(sums: jax.Array) -> tuple[jax.Array, gaussian.Joined]:
-        across, along, square = sums[:-2].at[vacancy.unit + 1].set(sums[-1]), sums[-2], sums[-1]
-        row = jnp.append(across, along + across @ vacancy.rest.mean)
-        return row, gaussian.join(square, across, along, vacancy.rest, vacancy.noise_variance, vacancy.exponent, prior)
+    return rows, jax.vmap(log_evidence)(rows)
 
-    return Look(new_features, *(jax.vmap(join)(sums) if sums.ndim > 1 else join(sums)))
+
+def _join(row: jax.Array, along: jax.Array, vacancy: Vacancy, prior: Prior) -> gaussian.Joined:
+    """Let a unit with a row of the cross products and a product with the residuals join the rest."""
+    square, across = row[vacancy.unit + 1], row[:-1]
+    return gaussian.join(square, across, along, vacancy.rest, vacancy.noise_variance, vacancy.exponent, prior)
 
 
 def occupy(
@@ -127,6 +175,6 @@ def occupy(
     offset = jnp.where(moved, hyperplane.offsets.astype(dtype), particle.offsets[unit])
     return Workspace(
         particle._replace(normals=particle.normals.at[unit].set(normal), offsets=particle.offsets.at[unit].set(offset)),
-        with_row(work.products, unit, jnp.where(moved, row, work.products[unit + 1])),
-        work.features.at[:, unit].set(jnp.where(moved, feature, work.features[:, unit])),
+        with_row(work.products, unit, jnp.where(moved, row, vacancy.row)),
+        work.features.at[:, unit].set(jnp.where(moved, feature, vacancy.feature)),
     )

@@ -53,6 +53,8 @@ class Step(NamedTuple):
     """Estimated so far."""
     n_ancestors: int
     """Prior draws with living descendants. Once it is small, the effective sample size says nothing."""
+    n_failed: int
+    """Particles that got no weight because their likelihood was not a number."""
 
 
 def step(
@@ -104,7 +106,8 @@ def step(
         log_weights = np.full(len(log_weights), -np.log(len(log_weights)))
     particles, acceptance = move(key_move, particles, exponent)
     n_ancestors = len(np.unique(first_ancestors))
-    info = Step(exponent, n_effective, weights, ancestors, acceptance, log_evidence, n_ancestors)
+    n_failed = int(np.sum(increments == -np.inf))
+    info = Step(exponent, n_effective, weights, ancestors, acceptance, log_evidence, n_ancestors, n_failed)
     return Population(particles, log_weights, exponent, log_evidence, first_ancestors), info
 
 

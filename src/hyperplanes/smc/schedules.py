@@ -69,8 +69,10 @@ class AdaptiveSchedule:
 
     def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
         """Find the exponent by refining a grid: each round is one call for all candidates."""
-        target = self.share * self._effective(log_weights, np.zeros_like(log_weights))
         room = 1.0 - exponent
+        smallest = log_increments(np.array([exponent + room * self.SMALLEST_STEP]))[0]
+        alive = np.where(np.isfinite(smallest), 0.0, -np.inf)  # the others are lost whatever the step
+        target = self.share * self._effective(log_weights, alive)
         low, high = np.log(self.SMALLEST_STEP), 0.0  # of the log of the step as a share of the room left
         for _ in range(self.N_ROUNDS):
             log_steps = np.linspace(low, high, self.N_CANDIDATES)

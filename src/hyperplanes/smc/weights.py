@@ -9,6 +9,7 @@ Floats = NDArray[np.float64]
 
 def normalise(log_weights: Floats) -> Floats:
     """Log weights shifted so that the weights sum to one (along the last axis)."""
+    log_weights = _relative(log_weights)
     return np.asarray(log_weights - logsumexp(log_weights, axis=-1, keepdims=True))
 
 
@@ -31,6 +32,7 @@ def ess(log_weights: Floats) -> Floats:
     BlackJAX's `smc.ess` computes the same number on the device for one vector; here whole grids of candidate exponents
     are judged at once on the host, where the weights live.
     """
+    log_weights = _relative(log_weights)
     return np.asarray(np.exp(2 * logsumexp(log_weights, axis=-1) - logsumexp(2 * log_weights, axis=-1)))
 
 
@@ -40,7 +42,13 @@ def conditional_ess(log_weights: Floats, log_increments: Floats) -> Floats:
     It measures how far apart two successive targets are, whatever the weights were before; with equal weights it is the
     effective sample size.
     """
-    n_particles = log_weights.shape[-1]
+    n_particles, log_increments = log_weights.shape[-1], _relative(log_increments)
     first = logsumexp(log_weights + log_increments, axis=-1)
     second = logsumexp(log_weights + 2 * log_increments, axis=-1)
     return np.asarray(n_particles * np.exp(2 * first - second))
+
+
+def _relative(logs: Floats) -> Floats:
+    """Logs less their largest, whose square would cancel to nothing but rounding errors."""
+    largest = logs.max(axis=-1, keepdims=True)
+    return np.asarray(logs - np.where(np.isfinite(largest), largest, 0.0))

@@ -18,7 +18,7 @@ def random_matrix(seed: int, size: int, log_condition: float) -> np.ndarray:
     return (matrix + matrix.T) / 2
 
 
-@given(st.integers(0, 2**31), st.sampled_from([1, 2, 6]), st.floats(0, 12))
+@given(st.integers(0, 2**31), st.sampled_from([1, 2, 6, 60]), st.floats(0, 12))
 @settings(max_examples=40)
 def test_inverse_root_is_lower_triangular_and_whitens(seed, size, log_condition):
     with jax.enable_x64(True):
@@ -31,7 +31,7 @@ def test_inverse_root_is_lower_triangular_and_whitens(seed, size, log_condition)
     np.testing.assert_allclose(log_determinant(root), np.linalg.slogdet(matrix)[1], atol=1e-8)
 
 
-@pytest.mark.parametrize("size", [2, 5])
+@pytest.mark.parametrize("size", [2, 5, 60])
 def test_a_singular_matrix_has_a_finite_inverse_root(size, rng):
     vector = rng.normal(size=size)
     assert np.all(np.isfinite(root_of(jnp.asarray(np.outer(vector, vector)))))

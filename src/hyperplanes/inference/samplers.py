@@ -13,7 +13,7 @@ import numpy as np
 from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.tiles import map_particles
-from hyperplanes.model import Data, Prior, gaussian
+from hyperplanes.model import Data, Prior, gaussian, lift, relu_features
 from hyperplanes.moves import (
     Move,
     State,
@@ -22,8 +22,12 @@ from hyperplanes.moves import (
     sweep_output_layer,
 )
 
-SHARE = 0.8
+SHARE = 0.65
 """Conditional effective share of the particles in one step, see docs/method.md."""
+MOST_ROUNDS = 3
+FORGOTTEN = 0.7
+"""Rounds of moves are repeated until the functions correlate less than this with what they were before the step."""
+N_PROBES = 64
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,18 @@ def collapsed_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -
     def path(states: State) -> smc.Likelihoods:
         return gaussian.evidence_path(data, states.products, states.particle.noise_variance, prior)
 
-    move = _move_all(collapsed_round, data, prior, settings, tile)
+    one_round = _move_all(collapsed_round, data, prior, settings, tile)
+
+    def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
+        """Make rounds until the functions have forgotten where they were."""
+        before, shares = _function_values(states, exponent, data, prior), []
+        for key_round in jax.random.split(key, MOST_ROUNDS):
+            states, accepted = one_round(key_round, states, exponent)
+            shares.append(accepted)
+            if _correlation(before, _function_values(states, exponent, data, prior)) < FORGOTTEN:
+                break
+        return states, float(np.mean(shares))
+
     adaptive = smc.AdaptiveSchedule(share=SHARE)
     schedule = adaptive if settings.n_steps is None else smc.FixedSchedule(settings.n_steps)
     return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
@@ -88,6 +103,27 @@ def _move_all(step: Move, data: Data, prior: Prior, settings: Settings, tile: in
         return states, float(np.mean(accepted))
 
     return move
+
+
+@jax.jit
+def _function_values(states: State, exponent: jax.Array | float, data: Data, prior: Prior) -> jax.Array:
+    """Functions of the particles at some rows, with the coefficients at their mean: (n_particles, N_PROBES)."""
+    inputs = data.inputs[0, :, :N_PROBES]
+
+    def one(state: State) -> jax.Array:
+        particle, products = state
+        conditional = gaussian.condition(products, particle.noise_variance, exponent, prior)
+        mean = gaussian.conditional_mean(conditional)
+        return mean[0] + mean[1:] @ relu_features(lift(particle.normals, particle.offsets), inputs)
+
+    return jax.vmap(one)(states)
+
+
+def _correlation(before: jax.Array, after: jax.Array) -> float:
+    """Correlation over particles of values (n_particles, k), pooled over their columns; 0 where they do not vary."""
+    first, second = (np.asarray(values) - np.mean(values, axis=0) for values in (before, after))
+    spread = np.sqrt(np.sum(first**2) * np.sum(second**2))
+    return float(np.sum(first * second) / spread) if spread > 0 else 0.0
 
 
 @jax.jit

@@ -175,7 +175,7 @@ def _mixture_quantile(values: Floats, scales: Floats, weights: Floats, level: fl
         low, high = np.where(excess < 0, quantile, low), np.where(excess < 0, high, quantile)
         slope = average(weights / scales, np.exp(-0.5 * standard**2)) / np.sqrt(2 * np.pi)
         newton = quantile - excess / np.maximum(slope, np.finfo(float).tiny)
-        proposal = np.where((newton > low) & (newton < high), newton, 0.5 * (low + high))
+        proposal = np.where((newton >= low) & (newton <= high), newton, 0.5 * (low + high))
         step = np.where(done, 0.0, proposal - quantile)
         quantile = quantile + step
         done |= np.abs(step) <= QUANTILE_TOLERANCE * scales.min()

@@ -11,6 +11,7 @@ median over data sets: `slower_first` when they first did, which favours them be
 """
 
 import argparse
+import importlib
 import json
 import sys
 import time
@@ -24,7 +25,6 @@ from hyperplanes import HyperplaneProcessRegressor
 from hyperplanes.experiments.metrics import coverage, mean_width, rmse
 from hyperplanes.experiments.simulate import Simulation, Split, simulate, split
 from predictions import COVERAGE, Prediction
-from sampler_rivals import bart, bootstrapped_xgboost, chain_from_truth, deep_ensembles, nuts, tempered_smc
 
 CASES = {"p2m2": (2, 2), "p10m10": (10, 10), "p20m10": (20, 10), "p50m10": (50, 10), "p2m40": (2, 40)}
 TIMES_OURS = 10
@@ -56,17 +56,17 @@ OURS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
     "auto": hyperplanes("auto"),
     "paper": hyperplanes("paper", n_particles=1000, n_steps=100),
 }
-SAME_POSTERIOR: dict[str, Callable[[Simulation, Simulation, int, float], Prediction]] = {
-    "blackjax": tempered_smc,
-    "nuts": nuts,
-}
-OTHERS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
-    "truth": chain_from_truth,
-    "bde": deep_ensembles,
-    "bart": bart,
-    "xgboost": bootstrapped_xgboost,
-}
+SAME_POSTERIOR = {"blackjax": "tempered_smc", "nuts": "nuts"}
+"""Functions of `sampler_rivals` that take a budget in seconds."""
+OTHERS = {"truth": "chain_from_truth", "bde": "deep_ensembles", "bart": "bart", "xgboost": "bootstrapped_xgboost"}
+"""Functions of `sampler_rivals`."""
 METHODS = [*OURS, *SAME_POSTERIOR, *OTHERS]
+
+
+def rival(name: str) -> Callable[..., Prediction]:
+    """A function of `sampler_rivals`, whose libraries are needed only where it is called."""
+    run: Callable[..., Prediction] = getattr(importlib.import_module("sampler_rivals"), name)
+    return run
 
 
 def data_set(case: str, seed: int) -> Split:
@@ -84,9 +84,10 @@ def score(method: str, case: str, seed: int, budget: float | None = None) -> Sco
     train, test = data_set(case, seed)
     start = time.perf_counter()
     if method in SAME_POSTERIOR:
-        prediction = SAME_POSTERIOR[method](train, test, seed, budget)
+        prediction = rival(SAME_POSTERIOR[method])(train, test, seed, budget)
     else:
-        prediction = {**OURS, **OTHERS}[method](train, test, seed)
+        run = OURS[method] if method in OURS else rival(OTHERS[method])
+        prediction = run(train, test, seed)
     seconds = time.perf_counter() - start
     return {
         "method": method,

@@ -20,6 +20,7 @@ import numpy as np
 from hyperplanes.experiments.simulate import simulate
 from hyperplanes.inference.tiles import COMPILER_OPTIONS, tile_size
 from hyperplanes.model import Data, Prior, draw_prior, make_data
+from hyperplanes.model.features import EXACT
 from hyperplanes.moves import State, collapsed_round, make_state
 from hyperplanes.moves.candidates import N_CANDIDATES, N_GUESSES, N_REFINEMENTS
 from hyperplanes.moves.langevin import STEPS_A_VISIT
@@ -55,7 +56,7 @@ def rate_of_product(size: int, n_vectors: int) -> float:
 
     @jax.jit
     def repeat(right: jax.Array) -> jax.Array:
-        return jax.lax.fori_loop(0, 50, lambda _, right: left @ right, right)
+        return jax.lax.fori_loop(0, 50, lambda _, right: jnp.matmul(left, right, precision=EXACT), right)
 
     right = jnp.ones((size, n_vectors), jnp.float32)
     return 50e-9 * size**2 * n_vectors / best_seconds(lambda: repeat(right))

@@ -263,3 +263,12 @@ def test_float32_features_keep_the_evidence_where_the_noise_is_small(rng):
 
     with jax.enable_x64(True):
         assert abs(evidence(np.float32) - evidence(np.float64)) < 0.5
+
+
+@pytest.mark.parametrize(("offsets", "singular"), [([0.1, 0.1], True), ([0.1, 0.5], False)])
+def test_units_that_are_alike_are_singular_where_there_is_hardly_any_noise(offsets, singular, rng):
+    inputs = rng.uniform(-1, 1, size=(300, 1))
+    data, prior = make_data(inputs, inputs[:, 0]), Prior()
+    products = cross_products(data, jnp.ones((2, 1), jnp.float32), jnp.asarray(offsets, jnp.float32))[None]
+    assert gaussian.is_singular(products, np.array([1e-13]), prior) == [singular]
+    assert gaussian.is_singular(products, np.array([1e-2]), prior) == [False]

@@ -192,3 +192,15 @@ def test_predictions_of_many_rows_stay_within_the_budget(function, rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < max_bytes + 2**20
+
+
+def test_quantiles_of_a_mixture_that_is_nearly_gaussian_take_few_steps(rng, monkeypatch):
+    """A Newton step that no longer moves ends the search, instead of a bisection from afar."""
+    calls = []
+    average = prediction.average
+    monkeypatch.setattr(prediction, "average", lambda *args: calls.append(1) or average(*args))
+    values, scales = rng.normal(size=128) + 0.01 * rng.normal(size=(200, 128)), rng.uniform(0.098, 0.102, size=200)
+    found = prediction._mixture_quantile(values, scales, np.full(200, 1 / 200), 0.025)
+    mixed = stats.norm(values, scales[:, None]).cdf(found).mean(axis=0)
+    np.testing.assert_allclose(mixed, 0.025, rtol=1e-8)
+    assert len(calls) <= 15

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 
 from hyperplanes.inference import Posterior
 from hyperplanes.model import Prior
+from hyperplanes.model.prior import LOG_VARIANCES
 
 FEW_DISTINCT = 0.1
 """Below this fraction of distinct hyperplane sets the particles are too alike to show uncertainty."""
@@ -127,8 +128,9 @@ def _noise_std(posterior: Posterior) -> float:
 
 
 def _noise_floor(prior: Prior, n_rows: int) -> float:
-    """Root of the mean of IG(a0 + N/2, b0): the noise that a perfect fit of all rows would show."""
-    return float(np.sqrt(prior.noise_scale / (prior.noise_shape + n_rows / 2 - 1)))
+    """Root of the mean of IG(a0 + N/2, b0): the noise that a perfect fit of all rows would show, within our bounds."""
+    variance = prior.noise_scale / (prior.noise_shape + n_rows / 2 - 1)
+    return float(np.sqrt(max(variance, np.exp(LOG_VARIANCES[0]))))
 
 
 def _warnings_on_data(numbers: Diagnostics, summary: FitSummary) -> Iterator[str]:

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.tiles import map_particles
 from hyperplanes.model import Data, Prior, gaussian, lift, relu_features
+from hyperplanes.model.features import EXACT
 from hyperplanes.moves import (
     Move,
     State,
@@ -84,7 +86,7 @@ def collapsed_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -
         for key_round in jax.random.split(key, MOST_ROUNDS):
             states, accepted = one_round(key_round, states, exponent)
             shares.append(accepted)
-            if _correlation(before, _function_values(states, exponent, data, prior)) < FORGOTTEN:
+            if correlation(before, _function_values(states, exponent, data, prior)) < FORGOTTEN:
                 break
         return states, float(np.mean(shares))
 
@@ -107,21 +109,32 @@ def _move_all(step: Move, data: Data, prior: Prior, settings: Settings, tile: in
 
 @jax.jit
 def _function_values(states: State, exponent: jax.Array | float, data: Data, prior: Prior) -> jax.Array:
-    """Functions of the particles at some rows, with the coefficients at their mean: (n_particles, N_PROBES)."""
+    """Functions of the particles at some rows, with the coefficients at their mean: (n_particles, N_PROBES).
+
+    Like the rows they are scaled by the root of the row's weight, and zero where there is no row.
+    """
     inputs = data.inputs[0, :, :N_PROBES]
 
     def one(state: State) -> jax.Array:
         particle, products = state
         conditional = gaussian.condition(products, particle.noise_variance, exponent, prior)
         mean = gaussian.conditional_mean(conditional)
-        return mean[0] + mean[1:] @ relu_features(lift(particle.normals, particle.offsets), inputs)
+        features = relu_features(lift(particle.normals, particle.offsets), inputs)
+        return mean[0] * inputs[-1] + jnp.matmul(mean[1:], features, precision=EXACT)
 
     return jax.vmap(one)(states)
 
 
-def _correlation(before: jax.Array, after: jax.Array) -> float:
-    """Correlation over particles of values (n_particles, k), pooled over their columns; 0 where they do not vary."""
-    first, second = (np.asarray(values) - np.mean(values, axis=0) for values in (before, after))
+def correlation(before: ArrayLike, after: ArrayLike) -> float:
+    """Correlation over particles of values (n_particles, k), pooled over their columns; 0 where they do not vary.
+
+    Particles with values that are not finite do not count; without any others nothing is known to have moved: 1.
+    """
+    pair = np.asarray(before), np.asarray(after)
+    finite = np.all(np.isfinite(pair), axis=(0, 2))
+    if not finite.any():
+        return 1.0
+    first, second = (values[finite] - values[finite].mean(axis=0) for values in pair)
     spread = np.sqrt(np.sum(first**2) * np.sum(second**2))
     return float(np.sum(first * second) / spread) if spread > 0 else 0.0
 

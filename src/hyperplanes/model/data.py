@@ -58,7 +58,7 @@ def make_data(
         Precision of each row relative to the noise: y_i ~ N(f(x_i), sigma^2 / weight_i). Rows of weight zero
         are dropped.
     dtype : numpy dtype
-        Of inputs and features. Sums over rows are accumulated in float64 from block to block.
+        Of inputs and features.
     """
     rows = np.asarray(inputs, dtype=np.float64)
     values = np.asarray(response, dtype=np.float64)

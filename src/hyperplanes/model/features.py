@@ -1,4 +1,4 @@
-"""ReLU features of rows and their cross products, the only passes over the data."""
+"""ReLU features of rows and their cross products."""
 
 import jax
 import jax.numpy as jnp
@@ -32,15 +32,22 @@ def cross_products(data: Data, normals: jax.Array, offsets: jax.Array) -> jax.Ar
 
     It holds Z'Z, Z'y and y'y, everything that the likelihood needs. Cost: n m (p + m) multiplications.
     """
+    return products_and_features(data, normals, offsets)[0]
+
+
+def products_and_features(data: Data, normals: jax.Array, offsets: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """`cross_products`, and the features that they are of: (n_blocks, m, block)."""
     planes = lift(normals, offsets)
 
-    def add_block(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+    def add_block(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         inputs, response = block
-        design = design_of(inputs, relu_features(planes, inputs), response)
-        return total + design @ design.T, None
+        features = relu_features(planes, inputs)
+        design = design_of(inputs, features, response)
+        return total + design @ design.T, features
 
     start = jnp.zeros((len(planes) + 2, len(planes) + 2), dtype=jnp.float64)
-    return jax.lax.scan(add_block, start, (data.inputs, data.response))[0]
+    products, features = jax.lax.scan(add_block, start, (data.inputs, data.response))
+    return products, features
 
 
 def replaced_row(data: Data, normals: jax.Array, offsets: jax.Array, unit: jax.Array) -> jax.Array:

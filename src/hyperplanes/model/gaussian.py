@@ -175,7 +175,8 @@ def join(
     """
     scale, ridge = exponent / noise_variance, 1 / prior.coefficient_variance
     half = scale * rest.root @ across
-    precision = jnp.maximum(scale * square + ridge - half @ half, ridge)
+    lifted = jnp.maximum(ridge, LEAST_RIDGE * scale * square)
+    precision = jnp.maximum(scale * square + lifted - half @ half, lifted)
     mean = (scale * along + prior.coefficient_mean * ridge) / precision
     gain = 0.5 * (mean**2 * precision - jnp.log(precision) - _log_spread(prior))
     return Joined(mean, 1 / precision, half @ rest.root, rest.log_evidence + gain)
@@ -197,7 +198,7 @@ def evidence_path(
     """`log_evidence` of many particles as a function of the exponent: one eigendecomposition, then m + 1 operations.
 
     On the host: products (n_particles, m + 2, m + 2) and noise variances (n_particles,) give, for exponents (k,), log
-    evidences (k, n_particles).
+    evidences (k, n_particles). Without `LEAST_RIDGE`: it differs from `log_evidence` where `is_singular`.
     """
     matrices, noise = np.asarray(products), np.asarray(noise_variance)
     values, vectors = np.linalg.eigh(matrices[:, :-1, :-1])
@@ -218,9 +219,15 @@ def evidence_path(
 
 
 def is_singular(products: ArrayLike, noise_variance: ArrayLike, prior: Prior) -> NDArray[np.bool_]:
-    """Whether the precision of each particle's coefficients had to be made positive definite, see `LEAST_RIDGE`."""
-    largest = np.diagonal(np.asarray(products), axis1=-2, axis2=-1)[..., :-1].max(axis=-1)
-    return np.asarray(LEAST_RIDGE * largest / np.asarray(noise_variance) > 1 / prior.coefficient_variance)
+    """Whether the precision of each particle's coefficients is too near singular for float64, see `LEAST_RIDGE`.
+
+    On the host: products (n_particles, m + 2, m + 2) and noise variances (n_particles,).
+    """
+    matrices, noise = np.asarray(products)[:, :-1, :-1], np.asarray(noise_variance)[:, None, None]
+    precision = matrices / noise + np.eye(matrices.shape[1]) / prior.coefficient_variance
+    sizes = np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
+    smallest = np.linalg.eigvalsh(precision / sizes[:, :, None] / sizes[:, None])[:, 0]
+    return np.asarray(smallest < len(matrices[0]) * LEAST_RIDGE)
 
 
 def _data_terms(data: Data, products: jax.Array, noise_variance: jax.Array, exponent: jax.Array | float) -> jax.Array:

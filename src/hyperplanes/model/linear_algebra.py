@@ -16,7 +16,7 @@ LARGEST_BLOCK = 24
 def inverse_root(matrix: jax.Array) -> jax.Array:
     """Lower triangular W with W A W' = I, so that A^-1 = W'W and log|A| = -2 sum log diag W. Shape (n, n).
 
-    About n^3 multiplications, for large matrices in products of blocks.
+    2 n^3 multiplications, for large matrices n^3 in products of blocks.
     """
     return _root_above(matrix, SMALLEST_PIVOT * jnp.diagonal(matrix))
 

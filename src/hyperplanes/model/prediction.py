@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from hyperplanes.model.features import lift, relu_features
+from hyperplanes.model.features import EXACT, lift, relu_features
 
 Floats = NDArray[np.float64]
 
@@ -143,7 +143,7 @@ def _evaluate(normals: jax.Array, offsets: jax.Array, coefficients: jax.Array, r
 
     def one(particle: tuple[jax.Array, jax.Array]) -> jax.Array:
         planes, output = particle
-        return output[0] + jnp.matmul(output[1:], relu_features(planes, inputs), precision=jax.lax.Precision.HIGHEST)
+        return output[0] + jnp.matmul(output[1:], relu_features(planes, inputs), precision=EXACT)
 
     values: jax.Array = jax.lax.map(one, (lift(normals, offsets), output), batch_size=8)
     return values

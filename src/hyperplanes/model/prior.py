@@ -80,7 +80,7 @@ def draw_prior(key: jax.Array, prior: Prior, n_hyperplanes: int, n_columns: int,
 
 
 def draw_inverse_gamma(key: jax.Array, shape: jax.Array | float, scale: jax.Array | float) -> jax.Array:
-    """Draw from IG(shape, scale).
+    """Draw from IG(shape, scale), held within `LOG_VARIANCES`.
 
     Marsaglia & Tsang's rejection for a gamma of shape + 1, with all its candidates drawn at once: each is accepted with
     probability 0.95 or more, so that none is only once in 10^20 draws. A loop until acceptance takes seconds to

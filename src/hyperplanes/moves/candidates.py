@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 from hyperplanes.model import Data, Prior, lift, relu_features
 from hyperplanes.model.features import EXACT
-from hyperplanes.moves.workspace import Vacancy, Workspace, feature_of, occupy, survey, vacate
+from hyperplanes.moves.workspace import TINY, Vacancy, Workspace, feature_and_row, occupy, survey, vacate
 from hyperplanes.process import Hyperplanes, normal_quantiles, unit_vectors
 
 N_CANDIDATES = 16
@@ -33,7 +33,6 @@ MARGIN = 0.5
 """Offsets are drawn within as many standard deviations around that of a guess."""
 N_COSINES = 1025
 N_LENGTHS = 4000
-TINY = 1e-30
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -67,14 +66,15 @@ def choose_candidate(
     fresh = _draw(for_candidates.reshape(N_CANDIDATES, p + 2), guesses, prior)
     old = Hyperplanes(particle.normals[unit].astype(float), particle.offsets[unit].astype(float))
     planes = Hyperplanes(*(jnp.concatenate([one[None], many]) for one, many in zip(old, fresh, strict=True)))
-    rows, log_evidences = one_at_a_time_on_a_cpu(survey)(planes, vacancy, work.features, data, prior)
+    log_evidences = one_at_a_time_on_a_cpu(survey)(planes, vacancy, work.features, data, prior)
     log_weights = log_evidences - _log_density(planes, guesses, prior)
     log_weights = jnp.where(jnp.isnan(log_weights), -jnp.inf, log_weights)
     totals = jnp.cumsum(jnp.exp(log_weights - log_weights.max()))
     chosen = jnp.searchsorted(totals, draws[1] * totals[-1], side="right")
-    moved = chosen > 0
+    moved = (chosen > 0) & jnp.isfinite(totals[-1])
     plane = Hyperplanes(planes.normals[chosen], planes.offsets[chosen])
-    return occupy(plane, rows[chosen], feature_of(plane, data), moved, vacancy, work), moved.astype(float)
+    feature, row = feature_and_row(plane, vacancy, work.features, data)
+    return occupy(plane, row, feature, moved, vacancy, work), moved.astype(float)
 
 
 def one_at_a_time_on_a_cpu(function: Function) -> Function:

@@ -1,6 +1,6 @@
 """Langevin moves of one hyperplane, shaped by the curvature of the linear model that it is on its active rows.
 
-A step needs two passes over the data, 2 n (p + m + 3) multiplications, for the evidence and its exact gradient.
+A step needs two passes over the data, n (3 p + 2 m + 6) multiplications, for the evidence and its exact gradient.
 """
 
 from typing import NamedTuple

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from hyperplanes.model import Data, Particle, Prior, design_of, gaussian, lift, relu_features, with_row
-from hyperplanes.model.features import EXACT
+from hyperplanes.model.features import EXACT, products_and_features
 from hyperplanes.moves.state import State
 from hyperplanes.process import Hyperplanes
 
@@ -70,15 +70,7 @@ def open_workspace(state: State, data: Data) -> Workspace:
 
     The same feature computed in another way differs in the last bit; products of both would not be semidefinite.
     """
-    planes = lift(state.particle.normals, state.particle.offsets)
-
-    def add_block(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        inputs, response = block
-        features = relu_features(planes, inputs)
-        design = design_of(inputs, features, response)
-        return total + design @ design.T, features
-
-    products, features = jax.lax.scan(add_block, jnp.zeros_like(state.products), (data.inputs, data.response))
+    products, features = products_and_features(data, state.particle.normals, state.particle.offsets)
     return Workspace(state.particle, products, features)
 
 
@@ -87,11 +79,21 @@ def close_workspace(work: Workspace) -> State:
     return State(work.particle, work.products)
 
 
-def feature_of(hyperplane: Hyperplanes, data: Data) -> jax.Array:
-    """Feature of one hyperplane on every row: (n_blocks, block)."""
+def feature_and_row(
+    hyperplane: Hyperplanes, vacancy: Vacancy, features: jax.Array, data: Data
+) -> tuple[jax.Array, jax.Array]:
+    """Feature of one hyperplane on every row, (n_blocks, block), and its row of the cross products."""
     plane = lift(*hyperplane).astype(data.inputs.dtype)
-    feature: jax.Array = jax.lax.map(lambda inputs: relu_features(plane, inputs), data.inputs)
-    return feature
+
+    def add_block(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+        inputs, features, response = block
+        new = relu_features(plane, inputs)
+        wide = new.astype(jnp.float64)
+        return total + jnp.append(design_of(inputs, features, response) @ wide, wide @ wide), new
+
+    start = jnp.zeros(features.shape[1] + 3, dtype=jnp.float64)
+    sums, feature = jax.lax.scan(add_block, start, (data.inputs, features, data.response))
+    return feature, sums[:-1].at[vacancy.unit + 1].set(sums[-1])
 
 
 def vacate(unit: jax.Array, work: Workspace, exponent: jax.Array, data: Data, prior: Prior) -> Vacancy:
@@ -134,10 +136,8 @@ def look(hyperplane: Hyperplanes, vacancy: Vacancy, features: jax.Array, data: D
     return Look(feature, row, _join(row, along, vacancy, prior))
 
 
-def survey(
-    hyperplanes: Hyperplanes, vacancy: Vacancy, features: jax.Array, data: Data, prior: Prior
-) -> tuple[jax.Array, jax.Array]:
-    """Rows of the cross products and log evidences with hyperplanes (k,) from anywhere in the vacant place.
+def survey(hyperplanes: Hyperplanes, vacancy: Vacancy, features: jax.Array, data: Data, prior: Prior) -> jax.Array:
+    """Log evidences with hyperplanes (k,) from anywhere in the vacant place.
 
     Cost: n (p + m + 4) multiplications each.
     """
@@ -156,7 +156,7 @@ def survey(
     def log_evidence(row: jax.Array) -> jax.Array:
         return _join(row, row[-1] - row[:-1] @ vacancy.rest.mean, vacancy, prior).log_evidence
 
-    return rows, jax.vmap(log_evidence)(rows)
+    return jax.vmap(log_evidence)(rows)
 
 
 def _join(row: jax.Array, along: jax.Array, vacancy: Vacancy, prior: Prior) -> gaussian.Joined:

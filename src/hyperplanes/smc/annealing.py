@@ -54,7 +54,7 @@ class Step(NamedTuple):
     n_ancestors: int
     """Prior draws with living descendants. Once it is small, the effective sample size says nothing."""
     n_failed: int
-    """Particles that got no weight because their likelihood was not a number."""
+    """Particles that lost their weight because their likelihood was not a number."""
 
 
 def step(
@@ -96,6 +96,7 @@ def step(
 
     exponent = schedule.next_exponent(exponent, log_weights, log_increments)
     increments = log_increments(np.array([exponent]))[0]
+    n_failed = int(np.sum(np.isneginf(increments) & np.isfinite(log_weights)))
     log_evidence += float(log_mean_exp(log_weights, increments))
     log_weights = normalise(log_weights + increments)
     n_effective, weights, ancestors = float(ess(log_weights)), np.exp(log_weights), None
@@ -106,7 +107,6 @@ def step(
         log_weights = np.full(len(log_weights), -np.log(len(log_weights)))
     particles, acceptance = move(key_move, particles, exponent)
     n_ancestors = len(np.unique(first_ancestors))
-    n_failed = int(np.sum(increments == -np.inf))
     info = Step(exponent, n_effective, weights, ancestors, acceptance, log_evidence, n_ancestors, n_failed)
     return Population(particles, log_weights, exponent, log_evidence, first_ancestors), info
 

@@ -27,7 +27,7 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class FixedSchedule:
-    """Equidistant exponents r / R, as in the paper. The evidence is unbiased."""
+    """Equidistant exponents r / R, as in the paper. The evidence is unbiased where moves do not adapt either."""
 
     n_steps: int
 

@@ -24,8 +24,8 @@ from hyperplanes.model.features import EXACT
 from hyperplanes.moves import State, collapsed_round, make_state
 from hyperplanes.moves.candidates import N_CANDIDATES, N_GUESSES, N_REFINEMENTS
 from hyperplanes.moves.langevin import STEPS_A_VISIT
+from sampler import CASES
 
-CASES = {"p2m2": (2, 2), "p10m10": (10, 10), "p20m10": (20, 10), "p50m10": (50, 10), "p2m40": (2, 40)}
 EXPONENT = 0.1
 ON_CPU = jax.default_backend() == "cpu"
 

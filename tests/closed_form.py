@@ -39,31 +39,35 @@ def features(inputs: np.ndarray, normals: np.ndarray, offsets: np.ndarray) -> np
 
 
 def log_likelihood(problem: Problem) -> float:
+    """Each row counts as often as its weight says."""
     mean = features(problem.inputs, problem.normals, problem.offsets) @ problem.coefficients
-    scales = np.sqrt(problem.noise_variance / problem.row_weights)
-    return float(stats.norm(mean, scales).logpdf(problem.response).sum())
+    return float(problem.row_weights @ stats.norm(mean, np.sqrt(problem.noise_variance)).logpdf(problem.response))
 
 
-def log_evidence(problem: Problem, exponent: float, mean: float, variance: float) -> float:
-    """Log of the integral of likelihood^exponent over coefficients ~ N(mean, variance I).
+def log_evidence(problem: Problem, exponent: float, mean: float, variance: float | np.ndarray) -> float:
+    """Log of the integral of likelihood^exponent over coefficients ~ N(mean, diag(variance)).
 
-    N(y; f, v)^exponent is N(y; f, v / exponent) times a constant, so that y is Gaussian once the coefficients are
-    integrated out.
+    N(y; f, v)^power is N(y; f, v / power) times a constant, so that y is Gaussian once the coefficients are integrated
+    out.
     """
     Z = features(problem.inputs, problem.normals, problem.offsets)
-    noise = problem.noise_variance / problem.row_weights
-    constant = 0.5 * ((1 - exponent) * np.log(2 * np.pi * noise) - np.log(exponent)).sum()
-    covariance = np.diag(noise / exponent) + variance * Z @ Z.T
-    marginal = stats.multivariate_normal(Z @ np.full(Z.shape[1], mean), covariance)
+    noise, powers = problem.noise_variance, exponent * problem.row_weights
+    constant = 0.5 * ((1 - powers) * np.log(2 * np.pi * noise) - np.log(powers)).sum()
+    marginal = stats.multivariate_normal(Z @ np.full(Z.shape[1], mean), _covariance(Z, problem, exponent, variance))
     return float(marginal.logpdf(problem.response) + constant)
 
 
 def conditional_moments(
-    problem: Problem, exponent: float, mean: float, variance: float
+    problem: Problem, exponent: float, mean: float, variance: float | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance of the coefficients given all else, from the joint covariance of coefficients and rows."""
     Z = features(problem.inputs, problem.normals, problem.offsets)
-    noise = problem.noise_variance / problem.row_weights
-    gain = np.linalg.solve(np.diag(noise / exponent) + variance * Z @ Z.T, variance * Z).T
+    variances = np.broadcast_to(variance, Z.shape[1])
+    gain = np.linalg.solve(_covariance(Z, problem, exponent, variance), Z * variances).T
     start = np.full(Z.shape[1], mean)
-    return start + gain @ (problem.response - Z @ start), variance * (np.eye(Z.shape[1]) - gain @ Z)
+    return start + gain @ (problem.response - Z @ start), np.diag(variances) - (gain @ Z) * variances
+
+
+def _covariance(Z: np.ndarray, problem: Problem, exponent: float, variance: float | np.ndarray) -> np.ndarray:
+    """Of the rows, once the coefficients are integrated out."""
+    return np.diag(problem.noise_variance / (exponent * problem.row_weights)) + (Z * variance) @ Z.T

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperplanes.estimators import HyperplaneProcessRegressor
+from hyperplanes.estimators import HyperplaneProcessRegressor, Scaler
 from hyperplanes.experiments import simulate
 from hyperplanes.plotting import (
     Rectangle,
@@ -32,7 +32,9 @@ class FakeModel:
         offsets=np.array([[0.1, 0.5], [0.25, 0.0], [0.75, 0.75]]),
         log_weights=np.log([0.75, 0.25, 1e-300]),
     )
-    input_scaler_ = SimpleNamespace(center_=np.array([100.0, -3.0]), scale_=np.array([20.0, 0.5]))
+    input_scaler_ = Scaler(np.array([100.0, -3.0]), np.array([20.0, 0.5]))
+    input_range_ = np.array([[80.0, -3.5], [120.0, -2.5]])
+    n_features_in_ = 2
 
     def predict(self, X):
         return X[:, 0] + 10.0 * X[:, 1]
@@ -76,17 +78,33 @@ def test_lines_that_miss_or_are_no_lines_are_left_out():
     assert clip_lines(normals, [3.5, 1.9, 10.0, 1.0, 1.0], RECTANGLE).shape == (0, 2, 2)
 
 
-def test_posterior_lines_are_drawn_in_the_units_of_the_user(ax):
+@pytest.mark.parametrize("bend", [np.inf, 0.3])
+def test_posterior_lines_are_drawn_in_the_units_of_the_user(ax, bend):
+    """Straight where inputs are only scaled, and bent where far ones are compressed."""
     model = FakeModel()
+    model.input_scaler_ = model.input_scaler_._replace(bend_=bend)
     assert plot_hyperplanes(model, ax, n_sets=40) is ax
-    segments = np.array(ax.collections[0].get_segments())
-    assert len(segments) == 80
-    scaled = (segments - model.input_scaler_.center_) / model.input_scaler_.scale_
-    assert np.abs(scaled).max() <= 1 + 1e-9
+    lines = np.array(ax.collections[0].get_segments())
+    low, high = model.input_range_
+    assert ((lines >= low - 1e-9) & (lines <= high + 1e-9)).all()
+    border = np.minimum(np.abs(lines - low), np.abs(lines - high)).min(axis=2)
+    np.testing.assert_allclose(border[:, [0, -1]], 0, atol=1e-9)
     normals, offsets = model.posterior_.normals.reshape(-1, 2), model.posterior_.offsets.ravel()
-    on_line = np.abs(scaled @ normals.T - offsets).max(axis=1) < 1e-9
+    on_line = np.abs(model.input_scaler_.to_model(lines) @ normals.T - offsets).max(axis=1) < 1e-9
     # 30 of 40 sets are the first particle and 10 the second; the third has no weight.
     np.testing.assert_array_equal(on_line.sum(axis=0), [30, 30, 10, 10, 0, 0])
+    slanted = lines[on_line[:, 0]]
+    turns = np.diff(np.arctan2(*np.moveaxis(np.diff(slanted / model.input_scaler_.scale_, axis=1), 2, 0)), axis=1)
+    assert (np.abs(turns).max() > 1e-3) == np.isfinite(bend)
+
+
+def test_places_without_a_hyperplane_are_not_drawn(ax):
+    model = FakeModel()
+    normals = model.posterior_.normals.copy()
+    normals[0, 1] = 0
+    model.posterior_ = SimpleNamespace(**vars(model.posterior_) | {"normals": normals})
+    plot_hyperplanes(model, ax, n_sets=40)
+    assert len(ax.collections[0].get_segments()) == 30 + 2 * 10
 
 
 def test_surface_is_the_prediction_the_right_way_up(ax):
@@ -169,17 +187,33 @@ def test_fit_without_truth_or_figure_makes_a_pyplot_figure():
 
 def test_models_of_other_than_two_inputs_are_refused(ax):
     model = FakeModel()
-    model.input_scaler_ = SimpleNamespace(center_=np.zeros(3), scale_=np.ones(3))
+    model.input_range_ = np.array([[0.0] * 3, [1.0] * 3])
     with pytest.raises(ValueError, match="model of 2 inputs, got one of 3"):
         plot_surface(model, ax)
 
 
-def test_constant_input_needs_bounds(ax):
+@pytest.fixture
+def model_of_a_constant_input():
     model = FakeModel()
-    model.input_scaler_ = SimpleNamespace(center_=np.zeros(2), scale_=np.array([1.0, np.inf]))
+    model.input_scaler_ = Scaler(np.zeros(2), np.array([1.0, np.inf]))
+    model.input_range_ = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    return model
+
+
+def test_constant_input_needs_bounds(model_of_a_constant_input, ax):
     with pytest.raises(ValueError, match="constant input needs bounds"):
-        plot_hyperplanes(model, ax)
-    plot_hyperplanes(model, ax, bounds=[(-1, 1), (-1, 1)])
+        plot_surface(model_of_a_constant_input, ax)
+    plot_surface(model_of_a_constant_input, ax, bounds=[(-1, 1), (-2, 1)])
+    assert ax.images[0].get_extent() == [-1, 1, -2, 1]
+
+
+def test_lines_do_not_depend_on_a_constant_input(model_of_a_constant_input, ax):
+    plot_hyperplanes(model_of_a_constant_input, ax, bounds=[(-1, 1), (-2, 1)], n_sets=40)
+    lines = ax.collections[0].get_segments()
+    ends = np.array([np.sort(line[[0, -1]], axis=0) for line in lines]).reshape(-1, 4)
+    places, counts = np.unique(np.round(ends, 6), axis=0, return_counts=True)
+    np.testing.assert_allclose(places, [[0, -2, 0, 1], [1 / 6, -2, 1 / 6, 1], [0.5, -2, 0.5, 1]], atol=1e-5)
+    np.testing.assert_array_equal(counts, [10, 30, 30])
 
 
 @pytest.mark.parametrize(

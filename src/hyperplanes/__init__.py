@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 from hyperplanes.estimators import HyperplaneProcessRegressor, HyperplanesWarning
 from hyperplanes.inference import Posterior
-from hyperplanes.model import Prior
+from hyperplanes.model import Prior, paper_prior
 
 __version__ = version("hyperplanes")
-__all__ = ["HyperplaneProcessRegressor", "HyperplanesWarning", "Posterior", "Prior"]
+__all__ = ["HyperplaneProcessRegressor", "HyperplanesWarning", "Posterior", "Prior", "paper_prior"]

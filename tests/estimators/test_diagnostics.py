@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from hyperplanes.estimators import HyperplanesWarning
 from hyperplanes.estimators.diagnostics import FitSummary, diagnose, warn
-from hyperplanes.estimators.settings import usual_n_hyperplanes
 from hyperplanes.inference import Posterior, Trace
 from hyperplanes.model import Prior
 
@@ -33,6 +32,9 @@ def make_posterior(
         offsets=offsets[np.arange(n_particles) % n_distinct],
         coefficients=np.ones((n_particles, n_hyperplanes + 1)),
         noise_variance=np.full(n_particles, noise_variance),
+        coefficient_variance=np.ones(n_particles),
+        intensity=np.full(n_particles, float(n_hyperplanes)),
+        attends=np.ones((n_particles, n_hyperplanes, 1), dtype=bool),
         log_weights=np.full(n_particles, -np.log(n_particles)),
         log_evidence=-10.0,
         log_evidence_error=0.1,
@@ -44,6 +46,7 @@ def make_posterior(
             steps,
             np.array([0, 0, n_failed, 0]),
         ),
+        n_active=np.full(n_particles, n_hyperplanes),
         n_singular=n_singular,
     )
 
@@ -127,7 +130,16 @@ def test_note_is_a_message_but_no_warning():
 
 
 @given(n_rows=st.integers(2, 3000), n_columns=st.integers(1, 200))
-def test_automatic_number_of_hyperplanes_is_never_too_many(n_rows, n_columns):
-    normals = np.ones((100, usual_n_hyperplanes(n_rows, n_columns), n_columns))
+def test_single_hyperplane_is_never_too_many(n_rows, n_columns):
+    normals = np.ones((100, 1, n_columns))
     found = diagnose(make_posterior(noise_variance=1.0)._replace(normals=normals), make_summary(n_rows=n_rows))
     assert found.messages == ()
+
+
+def test_places_without_a_hyperplane_do_not_count_as_parameters():
+    posterior = make_posterior(noise_variance=1.0, n_hyperplanes=6)
+    normals = posterior.normals.copy()
+    normals[:, 2:] = 0
+    assert diagnose(posterior._replace(normals=normals), make_summary(n_rows=4)).messages == ()
+    (message,) = diagnose(posterior, make_summary(n_rows=11)).messages
+    assert message.startswith("6 hyperplanes in 1 columns have 12 parameters, more than 11 rows")

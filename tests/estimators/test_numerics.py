@@ -33,7 +33,8 @@ def assert_finite(posterior: Posterior) -> None:
         assert name == "trace" or np.isfinite(values).all(), name
     assert (posterior.noise_variance > 0).all()
     assert posterior.log_evidence_error >= 0
-    np.testing.assert_allclose(np.linalg.norm(posterior.normals, axis=-1), 1, atol=1e-5)
+    lengths = np.linalg.norm(posterior.normals, axis=-1)
+    np.testing.assert_allclose(lengths[lengths != 0], 1, atol=1e-5)
     assert np.exp(posterior.log_weights).sum() == pytest.approx(1)
 
 
@@ -110,6 +111,15 @@ def test_papers_sampler_is_sound_too(case, make_regressor):
     assert relative_error(model, inputs, function) < 0.6
 
 
+@pytest.mark.parametrize("case", ["kinked, no noise", "collinear column", "duplicated rows"])
+def test_unknown_number_of_hyperplanes_is_sound_too(case):
+    inputs, function, scale, largest_error = FUNCTIONS[case]
+    y = function + noise(scale)
+    model = HyperplaneProcessRegressor(random_state=0).fit(inputs, y)
+    assert_sound(model, inputs, y)
+    assert relative_error(model, inputs, function) < 2 * largest_error
+
+
 @pytest.mark.parametrize(("noise_scale", "largest_error"), [(1e-4, 1e-3), (1e-8, 2e-4)])
 def test_prior_that_allows_hardly_any_noise(noise_scale, largest_error, make_regressor):
     """An exact function is found exactly: the noise falls to where float32 sums over rows would be noise themselves."""
@@ -167,12 +177,12 @@ def test_two_distinct_rows_and_many_units(n_first):
     model = HyperplaneProcessRegressor(12, n_particles=16, n_jobs=1, random_state=0).fit(inputs, y)
     assert_sound(model, inputs, y)
     assert relative_error(model, inputs, y) < 0.03
-    assert np.abs(model.posterior_.coefficients).max() < 25  # eight standard deviations of the prior
+    assert np.abs(model.posterior_.coefficients).max() < 25  # none that all but cancel
 
 
 @pytest.mark.parametrize("far", [1e9, 1e300])
 def test_outlier_in_the_inputs_does_no_harm_to_the_scale_of_predictions(far, make_regressor):
-    """All other rows become one point in [-1, 1], so that their mean and spread is all that can be found."""
+    """All other rows become one point, so that their mean and spread is all that can be found."""
     inputs = X.copy()
     inputs[0] = [far, -far]
     y = kinked(X)
@@ -220,7 +230,7 @@ def test_200_hyperplanes():
     model = HyperplaneProcessRegressor(200, n_particles=2, n_steps=1, n_jobs=1, random_state=0).fit(X, y)
     assert_sound(model, X, y)
     assert relative_error(model, X, y) < 0.3
-    assert np.abs(model.posterior_.coefficients).max() < 25  # eight standard deviations of the prior
+    assert np.abs(model.posterior_.coefficients).max() < 25  # none that all but cancel
 
 
 def test_million_rows():

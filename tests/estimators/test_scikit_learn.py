@@ -25,13 +25,6 @@ def test_is_a_regressor(make_regressor):
     assert is_regressor(make_regressor())
 
 
-def test_default_settings_fit(make_rows):
-    X, y, _ = make_rows(n_rows=130)
-    model = HyperplaneProcessRegressor(random_state=0).fit(X, y)
-    assert model.posterior_.offsets.shape == (200, 20)
-    assert model.score(X, y) > 0.9
-
-
 def test_clone_is_unfitted_with_the_same_settings(fitted):
     copy = clone(fitted)
     assert copy.get_params() == fitted.get_params()

@@ -1,15 +1,50 @@
 import numpy as np
 import pytest
 
-from hyperplanes.estimators.settings import n_bytes, usual_n_hyperplanes
-from hyperplanes.model import Prior
+import hyperplanes.estimators.regressor as module
+from hyperplanes import HyperplaneProcessRegressor, Prior, paper_prior
+from hyperplanes.estimators.settings import n_bytes, read_n_hyperplanes, read_prior
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "n_columns", "expected"), [(2, 1, 1), (15, 30, 1), (60, 2, 10), (442, 10, 20), (10**6, 3, 20)]
-)
-def test_usual_number_of_hyperplanes(n_rows, n_columns, expected):
-    assert usual_n_hyperplanes(n_rows, n_columns) == expected
+def test_number_of_hyperplanes_is_unknown_by_default_and_ten_for_the_papers_sampler():
+    default = HyperplaneProcessRegressor().n_hyperplanes
+    assert read_n_hyperplanes(default, "auto") is None
+    assert read_n_hyperplanes(default, "paper") == 10
+    assert read_n_hyperplanes(np.int64(7), "auto") == read_n_hyperplanes(7, "paper") == 7
+
+
+def test_prior_is_the_papers_for_the_papers_sampler_unless_it_is_given():
+    given = Prior(noise_scale=0.5)
+    assert read_prior(None, "auto", 3) == Prior()
+    assert read_prior(None, "paper", 3) == paper_prior(3)
+    assert read_prior(given, "auto", 3) is read_prior(given, "paper", 3) is given
+
+
+def test_papers_sampler_refuses_a_prior_that_is_not_plain(example, make_regressor):
+    with pytest.raises(ValueError, match=r'sampler="paper" needs a prior as plain as paper_prior\(n_columns\)'):
+        make_regressor(sampler="paper", prior=Prior()).fit(example.X, example.y)
+
+
+class StoppedError(Exception):
+    """Raised in place of a long fit."""
+
+
+@pytest.mark.parametrize("reach", [0.0, 1.5])
+def test_prior_of_given_reach_has_inputs_scaled_to_the_cube(example, make_regressor, monkeypatch, reach):
+    seen = []
+
+    def stop(key, inputs, *args, **options):
+        seen.append(inputs)
+        raise StoppedError
+
+    monkeypatch.setattr(module, "fit", stop)
+    with pytest.raises(StoppedError):
+        make_regressor(prior=Prior(reach=reach)).fit(example.X**3, example.y)
+    (scaled,) = seen
+    if reach:
+        np.testing.assert_allclose([scaled.min(axis=0), scaled.max(axis=0)], [[-1, -1], [1, 1]])
+    else:
+        np.testing.assert_allclose([scaled.mean(axis=0), scaled.std(axis=0)], [[0, 0], [1, 1]], atol=0.05)
 
 
 def test_budget_is_in_gib():
@@ -20,7 +55,7 @@ def test_budget_is_in_gib():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_hyperplanes": 0}, "n_hyperplanes must be at least 1, got 0"),
+        ({"n_hyperplanes": 0}, "n_hyperplanes must be at least 1.*, got 0"),
         ({"n_hyperplanes": "many"}, "n_hyperplanes must be an integer or \"auto\", got 'many'"),
         ({"n_hyperplanes": 2.5}, "n_hyperplanes must be an integer, got 2.5"),
         ({"n_particles": 1}, "n_particles must be at least 2, got 1"),

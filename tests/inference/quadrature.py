@@ -1,17 +1,18 @@
 """The posterior of one hyperplane in one dimension by numerical integration, from the definition of the model."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 from scipy.special import logsumexp
 
-from hyperplanes.model import Prior
+from hyperplanes.model import paper_prior
 
 INPUTS = np.array([[-0.93], [-0.71], [-0.44], [-0.2], [-0.02], [0.17], [0.31], [0.58], [0.74], [0.97]])
 RESPONSE = np.array([0.55, 0.1, 0.36, 0.2, 0.52, 0.17, 0.68, 0.6, 1.45, 1.26])
 NEW_INPUTS = np.array([[-0.85], [0.1], [0.45], [0.9]])
-PRIOR = Prior(coefficient_mean=0.4, coefficient_variance=1.5, noise_shape=3.0, noise_scale=0.3)
+PRIOR = replace(paper_prior(1), coefficient_mean=0.4, coefficient_variance=1.5, noise_shape=3.0, noise_scale=0.3)
 N_NODES = 10
 N_NOISE = 121
 

@@ -12,6 +12,8 @@ from hyperplanes.experiments.calibration import (
     HYPERPLANES,
     STATISTICS,
     TWO_UNITS,
+    UNKNOWN_NUMBER,
+    Case,
     Procedure,
     calibrate,
     chain_ends,
@@ -30,7 +32,10 @@ N_FITS = 60
 SAMPLERS = {
     "auto": Settings(n_hyperplanes=2, n_particles=100),
     "paper": Settings(n_hyperplanes=2, n_particles=100, sampler="paper", n_steps=20),
+    "unknown number": Settings(n_hyperplanes=None, n_particles=100),
 }
+CASES = {"unknown number": UNKNOWN_NUMBER}
+"""Of samplers for which it is not two units."""
 KERNELS = {"paper_step": chain_ends(paper_step, 120), "collapsed_round": chain_ends(collapsed_round, 20)}
 
 
@@ -40,13 +45,13 @@ def smallest_p_value(found: dict[str, np.ndarray], n_bins: int) -> float:
     return min(1.0, len(each) * min(each))
 
 
-def calibrated(procedure: Procedure, seed: int, n_replicates: int, n_bins: int = 20) -> float:
-    return smallest_p_value(calibrate(jax.random.key(seed), procedure, TWO_UNITS, n_replicates), n_bins)
+def calibrated(procedure: Procedure, seed: int, n_replicates: int, n_bins: int = 20, case: Case = TWO_UNITS) -> float:
+    return smallest_p_value(calibrate(jax.random.key(seed), procedure, case, n_replicates), n_bins)
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_sampler_is_calibrated(name, seed):
-    assert calibrated(fits(SAMPLERS[name]), seed, N_FITS, n_bins=10) > LEVEL
+    assert calibrated(fits(SAMPLERS[name]), seed, N_FITS, n_bins=10, case=CASES.get(name, TWO_UNITS)) > LEVEL
 
 
 @pytest.mark.parametrize("name", KERNELS)

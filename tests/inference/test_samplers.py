@@ -1,12 +1,14 @@
 import jax
 import numpy as np
 import pytest
+from some_particles import N_PLACES, functions_of, make_particles
 
 from hyperplanes.inference import samplers
 from hyperplanes.inference.fit import draw_states
-from hyperplanes.inference.samplers import MOST_ROUNDS, collapsed_sampler, correlation
+from hyperplanes.inference.samplers import FULL, MOST_ROUNDS, collapsed_sampler, correlation, with_room
 from hyperplanes.inference.settings import Settings
-from hyperplanes.model import Prior, make_data
+from hyperplanes.model import Data, Prior, gaussian, make_data, paper_prior
+from hyperplanes.moves import State, make_state
 
 
 def test_correlation_of_what_stays_moves_and_never_varies(rng):
@@ -29,18 +31,63 @@ def test_rounds_repeat_until_the_functions_have_moved(stays, rng, monkeypatch):
     inputs = rng.uniform(-1, 1, size=(30, 2))
     settings, calls = Settings(2, n_particles=60), []
 
-    def move_all(*_args):
-        def one_round(key, states, exponent):
-            calls.append(exponent)
-            order = np.arange(60) if stays else np.asarray(jax.random.permutation(key, 60))
-            return jax.tree.map(lambda leaf: leaf[order], states), 0.5
-
-        return one_round
+    def move_all(_step, key, states, shared, *_how):
+        calls.append(float(shared[0]))
+        order = np.arange(60) if stays else np.asarray(jax.random.permutation(key, 60))
+        return jax.tree.map(lambda leaf: leaf[order], states), 0.5
 
     monkeypatch.setattr(samplers, "_move_all", move_all)
     with jax.enable_x64(True):
-        data, prior = make_data(inputs, inputs[:, 0]), Prior().resolved(2)
-        states = draw_states(jax.random.key(1), data, prior, settings, 4)
-        _, accepted = collapsed_sampler(data, prior, settings, 4).move(jax.random.key(0), states, 0.3)
+        data, prior = make_data(inputs, inputs[:, 0]), paper_prior(2)
+        states = draw_states(jax.random.key(1), data, prior, settings)
+        _, accepted = collapsed_sampler(data, prior, settings).move(jax.random.key(0), states, 0.3)
     assert calls == [0.3] * (MOST_ROUNDS if stays else 1)
     assert accepted == 0.5
+
+
+def make_states(rng: np.random.Generator, numbers: list[int]) -> tuple[State, Data]:
+    inputs = rng.uniform(-1, 1, size=(30, 2))
+    data = make_data(inputs, rng.normal(size=30), rng.uniform(0.5, 2, size=30), dtype=np.float64)
+    return jax.vmap(make_state, (0, None))(make_particles(rng, numbers), data), data
+
+
+def evidences_of(states: State, data: Data) -> np.ndarray:
+    particle, products = states
+    variances = particle.noise_variance, particle.coefficient_variance
+    return gaussian.evidence_path(data, products, *variances, Prior(reach=1.5))([0.0, 0.2, 1.0])
+
+
+def test_more_room_changes_neither_evidences_nor_functions_nor_products(rng):
+    with jax.enable_x64(True):
+        states, data = make_states(rng, [5, 4, 5])
+        wider = with_room(states)
+        anew = jax.vmap(make_state, (0, None))(wider.particle, data)
+        np.testing.assert_allclose(wider.products, anew.products, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(evidences_of(wider, data), evidences_of(states, data), rtol=1e-12, atol=1e-12)
+        assert [leaf.dtype for leaf in jax.tree.leaves(wider)] == [leaf.dtype for leaf in jax.tree.leaves(states)]
+    inputs = rng.uniform(-1, 1, size=(8, 2))
+    before, after = (functions_of(each.particle, inputs) for each in (states, wider))
+    np.testing.assert_allclose(after, before, rtol=1e-12, atol=1e-12)
+
+
+def test_room_is_twice_as_many_places_and_those_that_are_new_are_empty(rng):
+    with jax.enable_x64(True):
+        states, _ = make_states(rng, [5, 4, 5])
+        wider = with_room(states).particle
+    assert wider.normals.shape == wider.attends.shape == (3, 2 * N_PLACES, 2)
+    assert wider.coefficients.shape == (3, 2 * N_PLACES + 1)
+    for name in ("normals", "offsets", "attends"):
+        np.testing.assert_array_equal(getattr(wider, name)[:, :N_PLACES], getattr(states.particle, name))
+        assert not np.any(getattr(wider, name)[:, N_PLACES:])
+    np.testing.assert_array_equal(wider.coefficients[:, : N_PLACES + 1], states.particle.coefficients)
+    assert not np.any(wider.coefficients[:, N_PLACES + 1 :])
+    for name in ("noise_variance", "coefficient_variance", "intensity"):
+        assert getattr(wider, name) is getattr(states.particle, name)
+
+
+@pytest.mark.parametrize("numbers", [[0, 0, 0], [3, 5, 2], [4, 4, 4]])
+def test_where_few_places_are_taken_on_average_there_is_room_enough(numbers, rng):
+    assert np.mean(numbers) / N_PLACES <= FULL
+    with jax.enable_x64(True):
+        states, _ = make_states(rng, numbers)
+        assert with_room(states) is states

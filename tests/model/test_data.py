@@ -6,7 +6,7 @@ from scipy import stats
 
 from closed_form import make_problem
 from hyperplanes.model import Data, make_data
-from hyperplanes.model.data import LARGEST_BLOCK, SMALLEST_BLOCK, block_shape
+from hyperplanes.model.data import LARGEST_BLOCK, N_FACTORS, SMALLEST_BLOCK, block_shape
 from p_values import LEVEL
 
 
@@ -64,29 +64,41 @@ def test_rows_are_shuffled_always_alike_so_that_the_first_stand_for_all():
     np.testing.assert_array_equal(first.inputs[0, 0], first.response[0])  # input and response stay together
 
 
-def test_axes_and_spreads_are_those_of_the_weighted_rows(seed):
-    problem = make_problem(seed, 200)
+def test_covariance_is_that_of_the_weighted_rows(seed):
+    problem = make_problem(seed, 200, 3)
     data = make_data(problem.inputs, problem.response, problem.row_weights)
-    covariance = np.cov(problem.inputs.T, aweights=problem.row_weights, bias=True)
-    axes, spreads = np.asarray(data.axes), np.asarray(data.spreads)
-    np.testing.assert_allclose(axes * spreads**2 @ axes.T, covariance, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(axes.T @ axes, np.eye(len(axes)), atol=1e-12)
-    assert axes.dtype == spreads.dtype == np.float64
+    expected = np.cov(problem.inputs.T, aweights=problem.row_weights, bias=True)
+    np.testing.assert_allclose(data.covariance, expected, rtol=1e-12, atol=1e-15)
+    assert data.covariance.dtype == data.factors.dtype == data.noise.dtype == np.float64
+
+
+@pytest.mark.parametrize("n_columns", [1, N_FACTORS, N_FACTORS + 4])
+def test_factors_are_the_main_axes_and_noise_fills_the_variances_up(n_columns, seed):
+    problem = make_problem(seed, 200, n_columns)
+    data = make_data(problem.inputs, problem.response, problem.row_weights)
+    factors, covariance = np.asarray(data.factors), np.asarray(data.covariance)
+    n_factors = min(N_FACTORS, n_columns)
+    assert factors.shape == (n_factors, n_columns)
+    largest = np.linalg.eigvalsh(covariance)[-n_factors:]
+    np.testing.assert_allclose(factors @ factors.T, np.diag(largest), rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(factors @ covariance, largest[:, None] * factors, rtol=1e-8, atol=1e-14)
+    np.testing.assert_allclose(np.sum(factors**2, axis=0) + data.noise, np.diag(covariance), rtol=1e-10)
+    assert np.all(np.asarray(data.noise) >= 0)
 
 
 @pytest.mark.parametrize("n_rows", [0, 1])
-def test_without_variation_the_spreads_are_zero(n_rows):
+def test_without_variation_there_are_neither_factors_nor_noise(n_rows):
     data = make_data(np.ones((n_rows, 3)), np.ones(n_rows))
-    np.testing.assert_allclose(data.spreads, 0, atol=1e-12)
-    assert np.all(np.isfinite(data.axes))
+    for leaf in (data.covariance, data.factors, data.noise):
+        np.testing.assert_allclose(leaf, 0, atol=1e-12)
 
 
-def test_sums_about_the_rows_are_float64(seed):
+def test_rows_are_counted_as_often_as_their_weights_say(seed):
     problem = make_problem(seed, 11)
     data = make_data(problem.inputs, problem.response, problem.row_weights)
-    assert data.n_rows == 11
-    np.testing.assert_allclose(data.log_row_weights, np.log(problem.row_weights).sum(), rtol=1e-14)
-    assert data.n_rows.dtype == data.log_row_weights.dtype == np.float64
+    np.testing.assert_allclose(data.n_rows, problem.row_weights.sum(), rtol=1e-14)
+    assert data.n_rows.dtype == np.float64
+    assert make_data(problem.inputs, problem.response).n_rows == 11
 
 
 def test_features_are_float32_unless_asked_otherwise(seed):
@@ -107,6 +119,6 @@ def test_a_row_of_weight_zero_is_no_row(seed):
     kept = weights > 0
     dropped = make_data(problem.inputs, problem.response, weights)
     removed = make_data(problem.inputs[kept], problem.response[kept], weights[kept])
-    assert dropped.n_rows == 6
+    np.testing.assert_allclose(dropped.n_rows, weights.sum(), rtol=1e-14)
     for first, second in zip(dropped, removed, strict=True):
         np.testing.assert_array_equal(first, second)

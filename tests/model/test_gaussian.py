@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -11,11 +12,12 @@ from scipy import stats
 
 import closed_form
 from closed_form import Problem, make_problem
-from hyperplanes.model import Data, Prior, cross_products, gaussian, make_data, with_row
+from hyperplanes.model import Data, Prior, cross_products, gaussian, make_data, paper_prior, with_row
 from p_values import LEVEL, standard_normal_p_value
 
 EXPONENTS = [0.1, 0.5, 1.0]
-PRIOR = Prior(coefficient_mean=0.6, coefficient_variance=1.7, noise_shape=2.5, noise_scale=0.8)
+PRIOR = replace(paper_prior(2), coefficient_mean=0.6, coefficient_variance=1.7, noise_shape=2.5, noise_scale=0.8)
+PRIORS = {"plain": PRIOR, "intercept of its own": replace(PRIOR, intercept_variance=0.4)}
 N_DRAWS = 20_000
 
 log_evidence = jax.jit(gaussian.log_evidence)
@@ -31,7 +33,8 @@ def evidence_path(
 ) -> np.ndarray:
     """The path of one particle among two."""
     both, noise = np.stack([products + np.eye(len(products)), products]), np.array([1.0, noise_variance])
-    return gaussian.evidence_path(data, both, noise, prior)(np.atleast_1d(exponents))[:, 1]
+    spread = np.array([3.0, prior.coefficient_variance])
+    return gaussian.evidence_path(data, both, noise, spread, prior)(np.atleast_1d(exponents))[:, 1]
 
 
 @partial(jax.jit, static_argnames="n_sweeps")
@@ -49,18 +52,25 @@ def sweep_often(
 
 @jax.jit
 def join_rest(
-    unit: int, before: jax.Array, data: Data, products: jax.Array, noise_variance: float, exponent: float
+    unit: int, before: jax.Array, data: Data, products: jax.Array, noise_variance: float, exponent: float, prior: Prior
 ) -> tuple[gaussian.Rest, gaussian.Joined]:
     """Leave a unit out of some products, and let it join with others."""
-    rest = gaussian.leave_out(unit, data, before, noise_variance, exponent, PRIOR)
+    rest = gaussian.leave_out(unit, data, before, noise_variance, exponent, prior)
     row = products[unit + 1]
     along = row[-1] - row[:-1] @ rest.mean
-    return rest, gaussian.join(row[unit + 1], row[:-1], along, rest, noise_variance, exponent, PRIOR)
+    return rest, gaussian.join(row[unit + 1], row[:-1], along, rest, noise_variance, exponent, prior)
 
 
 def lay_out(problem: Problem, dtype: type = np.float64) -> tuple[Data, jax.Array]:
     data = make_data(problem.inputs, problem.response, problem.row_weights, dtype=dtype)
     return data, products_of(data, jnp.asarray(problem.normals, dtype), jnp.asarray(problem.offsets, dtype))
+
+
+def moments_of(prior: Prior) -> tuple[float, np.ndarray]:
+    """Mean and variances of an intercept and three coefficients."""
+    variances = np.full(4, prior.coefficient_variance)
+    variances[0] = prior.intercept_variance or prior.coefficient_variance
+    return prior.coefficient_mean, variances
 
 
 def whiten(draws: jax.Array, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
@@ -86,14 +96,15 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("exponent", EXPONENTS)
-def test_evidence_with_hyperplanes_fixed_is_the_dense_gaussian(case, exponent, seed):
+def test_evidence_with_hyperplanes_fixed_is_the_dense_gaussian(case, exponent, prior, seed):
     problem = CASES[case](make_problem(seed))
     data, products = lay_out(problem)
-    expected = closed_form.log_evidence(problem, exponent, PRIOR.coefficient_mean, PRIOR.coefficient_variance)
-    direct = log_evidence(data, products, problem.noise_variance, exponent, PRIOR)
-    path = evidence_path(data, products, problem.noise_variance, exponent, PRIOR)
+    expected = closed_form.log_evidence(problem, exponent, *moments_of(prior))
+    direct = log_evidence(data, products, problem.noise_variance, exponent, prior)
+    path = evidence_path(data, products, problem.noise_variance, exponent, prior)
     np.testing.assert_allclose(direct, expected, rtol=1e-8)
     np.testing.assert_allclose(path, [expected], rtol=1e-8)
 
@@ -106,8 +117,8 @@ def test_evidence_is_the_integral_of_the_tempered_likelihood(exponent, seed):
     mean, scale = PRIOR.coefficient_mean, np.sqrt(PRIOR.coefficient_variance)
     draws = mean + scale * np.random.default_rng(seed).standard_normal((400_000, 2))
     values = draws @ closed_form.features(problem.inputs, problem.normals, problem.offsets).T
-    scales = np.sqrt(problem.noise_variance / problem.row_weights)
-    likelihoods = np.exp(exponent * stats.norm(values, scales).logpdf(problem.response).sum(axis=1))
+    densities = stats.norm(values, np.sqrt(problem.noise_variance)).logpdf(problem.response)
+    likelihoods = np.exp(exponent * densities @ problem.row_weights)
     evidence = np.exp(log_evidence(data, products, problem.noise_variance, exponent, PRIOR))
     assert abs(likelihoods.mean() - evidence) < 4 * likelihoods.std() / np.sqrt(len(draws))
 
@@ -121,13 +132,14 @@ def test_evidence_from_float32_features_agrees_to_their_accuracy(seed):
     np.testing.assert_allclose(actual, expected, atol=1e-3)
 
 
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
 @pytest.mark.parametrize("case", CASES)
-def test_evidence_path_follows_the_evidence_at_every_exponent(case, seed):
+def test_evidence_path_follows_the_evidence_at_every_exponent(case, prior, seed):
     problem = CASES[case](make_problem(seed))
     data, products = lay_out(problem)
     exponents = np.array([0.0, 1e-14, 1e-9, 1e-4, 0.01, 0.2, 0.3, 0.77, 0.999, 1.0])
-    direct = [log_evidence(data, products, problem.noise_variance, exponent, PRIOR) for exponent in exponents]
-    path = evidence_path(data, products, problem.noise_variance, exponents, PRIOR)
+    direct = [log_evidence(data, products, problem.noise_variance, exponent, prior) for exponent in exponents]
+    path = evidence_path(data, products, problem.noise_variance, exponents, prior)
     np.testing.assert_allclose(path, direct, rtol=1e-7, atol=1e-13)
 
 
@@ -137,40 +149,40 @@ def test_evidence_is_zero_at_exponent_zero(seed, mean, variance, noise_variance)
     with jax.enable_x64(True):
         problem = make_problem(seed)
         data, products = lay_out(problem)
-        prior = Prior(coefficient_mean=mean, coefficient_variance=variance)
+        prior = replace(PRIOR, coefficient_mean=mean, coefficient_variance=variance)
         scale = 1 + mean**2 / variance
         assert abs(evidence_path(data, products, noise_variance, 0.0, prior)[0]) < 1e-13 * scale
         assert abs(log_evidence(data, products, noise_variance, 0.0, prior)) < 1e-13 * scale
 
 
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
 @pytest.mark.parametrize("exponent", EXPONENTS)
-def test_conditional_of_the_coefficients_has_the_closed_form_moments(exponent, seed):
+def test_conditional_of_the_coefficients_has_the_closed_form_moments(exponent, prior, seed):
     problem = make_problem(seed)
     _, products = lay_out(problem)
-    conditional = condition(products, problem.noise_variance, exponent, PRIOR)
-    moments = (problem, exponent, PRIOR.coefficient_mean, PRIOR.coefficient_variance)
-    mean, covariance = closed_form.conditional_moments(*moments)
+    conditional = condition(products, problem.noise_variance, exponent, prior)
+    mean, covariance = closed_form.conditional_moments(problem, exponent, *moments_of(prior))
     np.testing.assert_allclose(gaussian.conditional_mean(conditional), mean, rtol=1e-10)
     np.testing.assert_allclose(conditional.root.T @ conditional.root, covariance, rtol=1e-9)
 
 
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("exponent", [0.0, *EXPONENTS])
-def test_a_unit_that_joins_the_rest_gives_the_conditional_of_all(exponent, case, seed):
+def test_a_unit_that_joins_the_rest_gives_the_conditional_of_all(exponent, case, prior, seed):
     """Whatever the unit was when the others were conditioned."""
     problem = CASES[case](make_problem(seed))
     data, products = lay_out(problem)
-    prior = (PRIOR.coefficient_mean, PRIOR.coefficient_variance)
-    mean, covariance = closed_form.conditional_moments(problem, max(exponent, 1e-14), *prior)
+    mean, covariance = closed_form.conditional_moments(problem, max(exponent, 1e-14), *moments_of(prior))
     for unit in range(3):
         other = jnp.asarray(np.random.default_rng(seed).normal(size=5))
         before = with_row(products, unit, other.at[unit + 1].set(9.0))
-        rest, joined = join_rest(unit, before, data, products, problem.noise_variance, exponent)
+        rest, joined = join_rest(unit, before, data, products, problem.noise_variance, exponent, prior)
         means = (rest.mean - joined.shadow * joined.mean).at[unit + 1].set(joined.mean)
         np.testing.assert_allclose(means, mean, rtol=1e-6, atol=1e-8)
         covariances = (-joined.shadow * joined.variance).at[unit + 1].set(joined.variance)
         np.testing.assert_allclose(covariances, covariance[unit + 1], rtol=1e-6, atol=1e-8)
-        expected = log_evidence(data, products, problem.noise_variance, exponent, PRIOR)
+        expected = log_evidence(data, products, problem.noise_variance, exponent, prior)
         np.testing.assert_allclose(joined.log_evidence, expected, rtol=1e-8, atol=1e-10)
 
 
@@ -211,7 +223,8 @@ def test_drawn_noise_variance_is_inverse_gamma(exponent, key, seed):
     )
     values = closed_form.features(problem.inputs, problem.normals, problem.offsets) @ problem.coefficients
     error = (problem.row_weights * (problem.response - values) ** 2).sum()
-    shape, scale = PRIOR.noise_shape + exponent * 7 / 2, PRIOR.noise_scale + exponent * error / 2
+    n_rows = problem.row_weights.sum()
+    shape, scale = PRIOR.noise_shape + exponent * n_rows / 2, PRIOR.noise_scale + exponent * error / 2
     assert stats.kstest(np.asarray(draws), stats.invgamma(shape, scale=scale).cdf).pvalue > LEVEL
 
 
@@ -222,21 +235,49 @@ def test_log_likelihood_is_that_of_independent_rows(seed):
     np.testing.assert_allclose(actual, closed_form.log_likelihood(problem), rtol=1e-12)
 
 
-def test_a_row_of_integer_weight_is_a_repeated_row_up_to_the_normaliser(seed):
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_a_row_of_integer_weight_is_as_many_copies_of_it(exponent, key, seed):
     problem = make_problem(seed)
     counts = np.array([1, 4, 2, 1, 3, 1, 2])
-    weighted = problem._replace(row_weights=counts)
-    repeated = problem._replace(
-        inputs=problem.inputs.repeat(counts, 0), response=problem.response.repeat(counts), row_weights=np.ones(14)
-    )
-    variance = problem.noise_variance
-    extra = 0.5 * (np.log(counts) + (counts - 1) * np.log(2 * np.pi * variance)).sum()
-    found = []
-    for case in (weighted, repeated):
-        data, products = lay_out(case)
-        likelihood = log_likelihood(data, products, jnp.asarray(problem.coefficients), variance)
-        found.append([likelihood, log_evidence(data, products, variance, 1.0, PRIOR)])
-    np.testing.assert_allclose(np.subtract(*found), extra, rtol=1e-10)
+    inputs, response = problem.inputs.repeat(counts, 0), problem.response.repeat(counts)
+    coefficients, variance, found = jnp.asarray(problem.coefficients), problem.noise_variance, []
+    for rows in (
+        problem._replace(row_weights=counts),
+        problem._replace(inputs=inputs, response=response, row_weights=np.ones(14)),
+    ):
+        data, products = lay_out(rows)
+        noise = draw_noise_variance(jax.random.split(key, 3), data, products, coefficients, exponent, PRIOR)
+        values = [
+            log_likelihood(data, products, coefficients, variance),
+            log_evidence(data, products, variance, exponent, PRIOR),
+            *evidence_path(data, products, variance, exponent, PRIOR),
+        ]
+        found.append([*values, *noise])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-10)
+
+
+def test_every_particle_has_its_own_variance_of_coefficients_on_the_path(seed):
+    problem = make_problem(seed)
+    data, products = lay_out(problem)
+    spreads, exponents = np.array([0.2, 1.7, 40.0]), [0.3, 1.0]
+    for prior in PRIORS.values():
+        path = gaussian.evidence_path(data, np.stack([products] * 3), np.full(3, 0.37), spreads, prior)(exponents)
+        priors = [replace(prior, coefficient_variance=spread) for spread in spreads]
+        expected = [[log_evidence(data, products, 0.37, exponent, each) for each in priors] for exponent in exponents]
+        np.testing.assert_allclose(path, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
+def test_an_empty_place_changes_no_evidence(prior, seed):
+    """A place that no hyperplane takes has no feature, and its coefficient integrates to one."""
+    problem = make_problem(seed)
+    data, products = lay_out(problem)
+    wider = jnp.pad(products, 1)[jnp.ix_(*[jnp.array([1, 2, 0, 3, 4, 5])] * 2)]  # the second of four places is empty
+    for exponent in EXPONENTS:
+        expected = log_evidence(data, products, problem.noise_variance, exponent, prior)
+        found = log_evidence(data, wider, problem.noise_variance, exponent, prior)
+        path = evidence_path(data, wider, problem.noise_variance, exponent, prior)
+        np.testing.assert_allclose([found, *path], float(expected), rtol=1e-10)
 
 
 def test_squared_error_of_a_perfect_fit_is_never_negative(seed):
@@ -254,7 +295,7 @@ def test_float32_features_keep_the_evidence_where_the_noise_is_small(rng):
     X, normals, offsets = rng.uniform(-1, 1, (n_rows, 2)), np.array([[0.6, 0.8], [-0.28, 0.96]]), np.array([0.2, 0.5])
     f = np.maximum(X @ normals.T - offsets, 0) @ np.array([3.0, -4.0])
     y = (f - f.mean()) / f.std() + noise * rng.standard_normal(n_rows)
-    prior = Prior(coefficient_variance=10.0).resolved(2)
+    prior = paper_prior(2)
 
     def evidence(dtype: type) -> float:
         data = make_data(X, y, dtype=dtype)
@@ -268,7 +309,7 @@ def test_float32_features_keep_the_evidence_where_the_noise_is_small(rng):
 @pytest.mark.parametrize(("offsets", "singular"), [([0.1, 0.1], True), ([0.1, 0.5], False)])
 def test_units_that_are_alike_are_singular_where_there_is_hardly_any_noise(offsets, singular, rng):
     inputs = rng.uniform(-1, 1, size=(300, 1))
-    data, prior = make_data(inputs, inputs[:, 0]), Prior()
+    data, spread = make_data(inputs, inputs[:, 0]), np.array([10.0])
     products = cross_products(data, jnp.ones((2, 1), jnp.float32), jnp.asarray(offsets, jnp.float32))[None]
-    assert gaussian.is_singular(products, np.array([1e-13]), prior) == [singular]
-    assert gaussian.is_singular(products, np.array([1e-2]), prior) == [False]
+    assert gaussian.is_singular(products, np.array([1e-13]), spread) == [singular]
+    assert gaussian.is_singular(products, np.array([1e-2]), spread) == [False]

@@ -1,12 +1,13 @@
 """The joint distribution of unknowns and response, for Geweke's test of a kernel.
 
-At exponent phi the joint density is p(theta) prod_i N(y_i; f_i, sigma^2 / w_i)^phi. Integrating y out leaves a factor
-sigma^(n (1 - phi)), so that sigma^2 ~ IG(a0 - n (1 - phi) / 2, b0) and y_i ~ N(f_i, sigma^2 / (phi w_i)): exact draws
-are possible, and a kernel that leaves the target invariant leaves their distribution as it is when it alternates with
-fresh draws of y. Draws are compared right after the kernel, with the y that it was given.
+At exponent phi the joint density is p(theta) prod_i N(y_i; f_i, sigma^2)^c_i with c_i = phi w_i. Integrating y out
+leaves a factor sigma^(1 - c_i) for each row, so that sigma^2 ~ IG(a0 - sum(1 - c_i) / 2, b0) and
+y_i ~ N(f_i, sigma^2 / c_i): exact draws are possible, and a kernel that leaves the target invariant leaves their
+distribution as it is when it alternates with fresh draws of y. Draws are compared right after the kernel, with the y
+that it was given.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import jax
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from hyperplanes.model import Data, Particle, Prior, draw_prior, make_data
+from hyperplanes.model import Data, Particle, Prior, draw_prior, is_present, make_data, paper_prior
 from hyperplanes.moves import Move, make_state
 
 COMPILER_OPTIONS = {"xla_backend_optimization_level": 1}
@@ -30,6 +31,7 @@ class Case:
     new_inputs: np.ndarray
     n_hyperplanes: int
     prior: Prior
+    unknown_number: bool = False
 
     def make_rows(self, response: jax.Array, dtype: type = np.float64) -> Data:
         """Data without padding for a response that may be traced."""
@@ -40,19 +42,41 @@ class Case:
         return data._replace(inputs=data.inputs[..., :n_rows], response=(response[order] * scales).astype(dtype)[None])
 
 
+PLAIN = paper_prior(2)
 THREE_UNITS = Case(
     inputs=np.array([[-0.9, 0.2], [0.7, 0.8], [0.1, -0.6], [0.95, -0.3]]),
     row_weights=np.array([0.5, 2.0, 1.0, 3.0]),
     new_inputs=np.array([[0.8, 0.6], [-0.5, 0.3], [0.2, -0.9]]),
     n_hyperplanes=3,
-    prior=Prior(coefficient_mean=0.5, coefficient_variance=0.9, noise_shape=5.0, noise_scale=0.3, reach=0.9),
+    prior=replace(PLAIN, coefficient_mean=0.5, coefficient_variance=0.9, noise_shape=5.0, noise_scale=0.3, reach=0.9),
 )
+UNKNOWN_NUMBER = Case(
+    inputs=THREE_UNITS.inputs,
+    row_weights=THREE_UNITS.row_weights,
+    new_inputs=THREE_UNITS.new_inputs,
+    n_hyperplanes=4,
+    prior=Prior(
+        coefficient_mean=0.3,
+        coefficient_variance=2.0,
+        coefficient_shape=4.0,
+        intercept_variance=0.7,
+        noise_shape=5.0,
+        noise_scale=0.3,
+        reach=0.9,
+        lowest_offset=-1.0,
+        number_mean=1.5,
+        number_shape=2.0,
+        inattention=0.2,
+    ),
+    unknown_number=True,
+)
+"""Up to four hyperplanes, which face both ways and attend to some columns, with coefficients of unknown scale."""
 OFTEN_DEAD = Case(
     inputs=np.array([[-0.4], [0.75], [0.3]]),
     row_weights=np.array([2.0, 0.7, 1.2]),
     new_inputs=np.array([[0.9], [-0.5]]),
     n_hyperplanes=1,
-    prior=Prior(coefficient_mean=1.5, coefficient_variance=2.0, noise_shape=4.0, noise_scale=0.3, reach=1.0),
+    prior=replace(PLAIN, coefficient_mean=1.5, coefficient_variance=2.0, noise_shape=4.0, noise_scale=0.3, reach=1.0),
 )
 """No row is beyond the one hyperplane in two draws of five."""
 
@@ -70,9 +94,15 @@ def draw_response(key: jax.Array, particle: Particle, exponent: jax.Array, case:
 
 @partial(jax.jit, static_argnames=("n_draws", "case"))
 def draw_prior_many(key: jax.Array, n_draws: int, case: Case) -> Particle:
+    """Draws of the unknowns at an exponent before the data are seen."""
     n_columns = case.inputs.shape[1]
-    draw = jax.vmap(lambda key: draw_prior(key, case.prior, case.n_hyperplanes, n_columns, np.float64))
-    return draw(jax.random.split(key, n_draws))
+
+    def draw(key: jax.Array) -> Particle:
+        return draw_prior(
+            key, case.prior, case.n_hyperplanes, n_columns, np.float64, unknown_number=case.unknown_number
+        )
+
+    return jax.vmap(draw)(jax.random.split(key, n_draws))
 
 
 @partial(jax.jit, static_argnames="case")
@@ -83,7 +113,7 @@ def draw_responses(keys: jax.Array, particles: Particle, exponent: float, case: 
 def draw_joint(seed: int, exponent: float, n_draws: int, case: Case) -> tuple[Particle, jax.Array]:
     """Exact draws of unknowns and responses."""
     key_particle, key_response = jax.random.split(jax.random.key(seed))
-    shape = case.prior.noise_shape - 0.5 * len(case.inputs) * (1 - exponent)
+    shape = case.prior.noise_shape - 0.5 * np.sum(1 - exponent * case.row_weights)  # N(y | f, s)^c has mass s^((1-c)/2)
     noise = stats.invgamma(shape, scale=case.prior.noise_scale)
     noise_variance = jnp.asarray(noise.rvs(n_draws, random_state=np.random.default_rng(seed)))
     particles = draw_prior_many(key_particle, n_draws, case)._replace(noise_variance=noise_variance)
@@ -124,7 +154,17 @@ def summaries_of_unknowns(particles: Particle, case: Case) -> jax.Array:
     """Functions of the unknowns whose distributions are compared, (n_draws, n_functions)."""
 
     def of_one(particle: Particle) -> jax.Array:
-        normals, offsets, coefficients, noise_variance = particle
+        normals, offsets, coefficients, noise_variance, coefficient_variance, intensity, attends = particle
+        seen = attends & is_present(normals)[:, None]
+        scales = [
+            jnp.log(coefficient_variance),
+            jnp.log(intensity),
+            is_present(normals).sum(),
+            seen.sum(),
+            seen[0, 0] & seen[-1, 0],
+            jnp.sum(seen[:, 0]) * jnp.sum(seen[:, -1]),
+            seen[0, 0] * jnp.abs(normals[0, 0]),
+        ]
         new, log_noise = function_values(particle, case.new_inputs), jnp.log(noise_variance)
         pairs = [
             log_noise * coefficients[1],
@@ -137,7 +177,8 @@ def summaries_of_unknowns(particles: Particle, case: Case) -> jax.Array:
             coefficients[0] * coefficients[-1],
             new[0] * new[1],
         ]
-        return jnp.concatenate([normals.ravel(), offsets, coefficients, log_noise[None], new, jnp.stack(pairs)])
+        numbers = jnp.stack([log_noise, *scales, *pairs])
+        return jnp.concatenate([normals.ravel(), offsets, coefficients, numbers, new])
 
     return jax.vmap(of_one)(particles)
 

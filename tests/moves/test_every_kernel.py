@@ -10,6 +10,7 @@ from joint import (
     COMPILER_OPTIONS,
     OFTEN_DEAD,
     THREE_UNITS,
+    UNKNOWN_NUMBER,
     alternate,
     draw_joint,
     draw_prior_many,
@@ -47,15 +48,22 @@ KERNELS: dict[str, Move] = {
     "langevin_one": alone(langevin_one, langevin_draws),
     "paper_step": paper_step,
     "collapsed_round": collapsed_round,
+    "choose_or_leave_empty": alone(
+        partial(choose_candidate, unknown_number=True), candidate_draws, unknown_number=True
+    ),
+    "round_of_unknown_number": partial(collapsed_round, unknown_number=True),
 }
 OUTPUT_LAYER_ONLY = ["sweep_output_layer", "refresh_output_layer"]
 WHOLE = ["paper_step", "collapsed_round"]
-CASES = {"three units": THREE_UNITS, "often dead": OFTEN_DEAD}
+CASES = {"three units": THREE_UNITS, "often dead": OFTEN_DEAD, "unknown number": UNKNOWN_NUMBER}
+OF_UNKNOWN_NUMBER = ["choose_or_leave_empty", "round_of_unknown_number"]
 ROUNDS = dict.fromkeys(KERNELS, N_ROUNDS) | dict.fromkeys(
-    ["redraw_given_coefficients", "choose_candidate", "paper_step"], ONE_AT_A_TIME
+    ["redraw_given_coefficients", "choose_candidate", "paper_step", "choose_or_leave_empty"], ONE_AT_A_TIME
 )
-PAIRS = [("three units", name) for name in KERNELS] + [
-    ("often dead", name) for name in ("redraw_given_coefficients", "choose_candidate", "langevin_one")
+PAIRS = [
+    *(("three units", name) for name in KERNELS if name not in OF_UNKNOWN_NUMBER),
+    *(("often dead", name) for name in ("redraw_given_coefficients", "choose_candidate", "langevin_one")),
+    *(("unknown number", name) for name in OF_UNKNOWN_NUMBER),
 ]
 
 
@@ -81,10 +89,10 @@ def test_kernel_leaves_the_prior_invariant_at_exponent_zero(case, name, seed):
     responses = jnp.asarray(np.random.default_rng(seed).normal(3.0, 2.0, size=(N_CHAINS, len(joint.inputs))))
     options = {"kernel": KERNELS[name], "case": joint, "n_rounds": ROUNDS[name]}
     end, _, accepted = alternate(jax.random.key(seed), start, responses, 0.0, **options)
-    prior = draw_prior_many(jax.random.key(seed + 1), N_CHAINS, joint)
+    prior = draw_prior_many(jax.random.key(seed + 1), 2 * N_CHAINS, joint)
     found, expected = (np.asarray(summaries_of_unknowns(each, joint)) for each in (end, prior))
     assert same_distribution_p_value(found, expected) > LEVEL
-    if name not in ("choose_candidate", "langevin_one", "collapsed_round"):
+    if name in [*OUTPUT_LAYER_ONLY, "redraw_given_coefficients", "paper_step"]:
         assert accepted == 1
 
 

@@ -1,5 +1,6 @@
 """Looks against cross products that are computed anew, where rounding hurts most: many rows and hardly any noise."""
 
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -8,13 +9,13 @@ import numpy as np
 import pytest
 from joint import COMPILER_OPTIONS
 
-from hyperplanes.model import Data, Particle, Prior, cross_products, gaussian, make_data
+from hyperplanes.model import Data, Particle, cross_products, gaussian, make_data, paper_prior
 from hyperplanes.moves import State, collapsed_round, make_state
 from hyperplanes.moves.workspace import feature_and_row, look, occupy, open_workspace, survey, vacate
 from hyperplanes.process import Hyperplanes, unit_vectors
 
 N_ROWS, NOISE_VARIANCE = 30_000, 1e-5
-PRIOR = Prior(reach=1.5)
+PRIOR = replace(paper_prior(3), reach=1.5)
 ONE = jnp.array(1.0)
 
 
@@ -26,8 +27,16 @@ def make_problem(seed: int) -> tuple[State, Data]:
     inputs = rng.uniform(-1, 1, size=(N_ROWS, 3))
     function = np.maximum(inputs @ normals.T - offsets, 0) @ [1.0, -2.0, 0.5, 1.5]
     data = make_data(inputs, function + np.sqrt(NOISE_VARIANCE) * rng.normal(size=N_ROWS))
-    planes = jnp.asarray(normals, jnp.float32), jnp.asarray(offsets, jnp.float32)
-    return make_state(Particle(*planes, jnp.zeros(5), jnp.float64(NOISE_VARIANCE)), data), data
+    particle = Particle(
+        normals=jnp.asarray(normals, jnp.float32),
+        offsets=jnp.asarray(offsets, jnp.float32),
+        coefficients=jnp.zeros(5),
+        noise_variance=jnp.array(NOISE_VARIANCE),
+        coefficient_variance=jnp.array(10.0),
+        intensity=jnp.array(4.0),
+        attends=jnp.ones((4, 3), dtype=bool),
+    )
+    return make_state(particle, data), data
 
 
 def shifted(state: State, unit: int, sizes: np.ndarray, seed: int) -> Hyperplanes:
@@ -97,12 +106,14 @@ def test_a_row_is_the_products_of_its_very_feature(seed):
 def test_after_a_round_the_evidence_is_that_of_products_anew(seed):
     """The sums of changes in float32 that a round leaves behind are too small to matter for the weights."""
     state, data = make_problem(seed)
-    prior = Prior(noise_shape=1.0, noise_scale=1e-6, reach=1.5)
+    prior = replace(PRIOR, noise_shape=1.0, noise_scale=1e-6)
     after, accepted = jax.jit(collapsed_round, compiler_options=COMPILER_OPTIONS)(
         jax.random.key(seed), state, ONE, data, prior
     )
     assert accepted > 0.2
     anew = make_state(after.particle, data)
-    noise = after.particle.noise_variance[None]
-    kept, fresh = (gaussian.evidence_path(data, each.products[None], noise, prior)([1.0]) for each in (after, anew))
+    variances = after.particle.noise_variance[None], after.particle.coefficient_variance[None]
+    kept, fresh = (
+        gaussian.evidence_path(data, each.products[None], *variances, prior)([1.0]) for each in (after, anew)
+    )
     np.testing.assert_allclose(kept, fresh, atol=0.2)

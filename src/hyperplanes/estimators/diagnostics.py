@@ -74,6 +74,8 @@ class FitSummary(NamedTuple):
     """Length of one model unit of the response in the user's units."""
     constant_response: bool
     """Whether the response has no variation."""
+    number_given: bool = True
+    """Whether the user gave the number of hyperplanes."""
 
 
 def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
@@ -108,10 +110,10 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
         warnings=(),
         notes=(),
     )
-    _, n_hyperplanes, n_columns = posterior.normals.shape
+    n_hyperplanes, n_columns = round(posterior.n_hyperplanes.mean()), posterior.normals.shape[2]
     warnings = (
         *_warnings_on_data(numbers, summary),
-        *_warnings_on_size(n_hyperplanes, n_columns, summary.n_rows),
+        *(_warnings_on_size(n_hyperplanes, n_columns, summary.n_rows) if summary.number_given else ()),
         *_warnings_on_sampling(numbers),
     )
     return numbers._replace(warnings=warnings, notes=tuple(_notes(numbers)))
@@ -154,7 +156,7 @@ def _warnings_on_size(n_hyperplanes: int, n_columns: int, n_rows: int) -> Iterat
         yield (
             f"{n_hyperplanes} hyperplanes in {n_columns} columns have {n_parameters} parameters, more than "
             f"{n_rows} rows can support: the prior decides most of the fit. "
-            'Lower n_hyperplanes, use n_hyperplanes="auto" or collect more rows.'
+            'Lower n_hyperplanes, leave it "auto" or collect more rows.'
         )
 
 

@@ -9,10 +9,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hyperplanes.estimators import settings as checked
+from hyperplanes.estimators.columns import Columns
 from hyperplanes.estimators.diagnostics import Diagnostics, FitSummary, diagnose, warn
+from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
 from hyperplanes.estimators.progress import observer
-from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, response_scaler
-from hyperplanes.estimators.tables import Table, TrainingTable, read_inputs, read_labelled_table, read_training_table
+from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, range_scaler, response_scaler
+from hyperplanes.estimators.tables import Table, read_inputs, read_labelled_table, read_training_table
 from hyperplanes.inference import SAMPLERS, Posterior, Settings, fit
 from hyperplanes.model import Prior, prediction
 
@@ -23,13 +25,13 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     """Bayesian two-layer ReLU network whose hidden units are a Poisson process of hyperplanes.
 
     Annealed sequential Monte Carlo draws the posterior; predictions average over it. Inputs and response are scaled
-    internally (each column to [-1, 1], the response to mean 0 and standard deviation 1), and everything is reported
-    in the units of the data.
+    internally to mean 0 and standard deviation 1, and everything is reported in the units of the data.
 
     Parameters
     ----------
     n_hyperplanes : int or "auto", default="auto"
-        Hidden units. "auto" takes one for each ``2 * (n_columns + 1)`` rows, at least 1 and at most 20.
+        Hidden units. "auto" infers their number from the data (``n_hyperplanes_``); for ``sampler="paper"``, which
+        cannot, it stands for 10.
     n_particles : int, default=200
         Draws that stand for the posterior.
     n_steps : int, optional
@@ -43,7 +45,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     progress : bool, default=False
         Whether to show a progress bar on stderr.
     prior : Prior, optional
-        Prior in model units (scaled inputs and response). By default ``Prior()``.
+        Prior in model units (scaled inputs and response). By default ``Prior()``, for ``sampler="paper"``
+        ``paper_prior(n_columns)``. A prior whose reach is given, as the paper's, has inputs scaled to [-1, 1].
     memory_budget : float, default=1.0
         GiB that large temporary arrays may take. Fitting holds threads back to keep within it; prediction never needs
         less than 128 rows x ``n_particles``. On a CPU the result does not depend on it.
@@ -59,6 +62,13 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         have descendants (``diagnostics_.n_ancestors``).
     diagnostics_ : Diagnostics
         Numbers to judge the fit by, and ``messages`` in plain words: those that ``fit`` warns of, and lesser notes.
+    n_hyperplanes_ : NumberOfHyperplanes
+        Posterior of the number of hyperplanes: ``mean``, ``median``, ``low`` and ``high`` of the central 95%, and
+        ``probabilities``. Hyperplanes beyond which there is no training row do not count.
+    columns_ : Columns
+        How the columns of the table became numbers.
+    input_range_ : ndarray of shape (2, q)
+        Smallest and largest value of each of these.
     input_scaler_, response_scaler_ : Scaler
         Between the user's units and the model's.
     n_features_in_ : int
@@ -82,6 +92,9 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     log_evidence_: float
     log_evidence_error_: float
     diagnostics_: Diagnostics
+    n_hyperplanes_: NumberOfHyperplanes
+    columns_: Columns
+    input_range_: Floats
     input_scaler_: Scaler
     response_scaler_: Scaler
 
@@ -107,7 +120,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         self.prior = prior
         self.memory_budget = memory_budget
 
-    def fit(self, X: Table, y: Table) -> Self:
+    def fit(self, X: Table, y: Table, sample_weight: Table | None = None) -> Self:
         """Draw the posterior.
 
         An interrupted fit leaves the estimator as it was.
@@ -115,9 +128,12 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         Parameters
         ----------
         X : array-like or data frame of shape (n, p)
-            Finite numbers, at least 2 rows.
+            Numbers, at least 2 rows. Columns of a data frame that hold text or categories become columns of 0 and 1.
+            Missing values become the median of their column, and the column is joined by one that marks them.
         y : array-like of shape (n,)
             Finite numbers.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts: a weight of 2 is the same as the row twice.
 
         Returns
         -------
@@ -129,25 +145,32 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         HyperplanesWarning
             If the fit may not deserve trust; the message says why and what to do.
         """
-        table = read_training_table(self, X, y)
-        settings = self._inference_settings(table)
-        prior = checked.read_prior(self.prior)
-        inputs, response = input_scaler(table.inputs), response_scaler(table.response)
+        table = read_training_table(self, X, y, sample_weight)
+        settings = self._inference_settings()
+        prior = checked.read_prior(self.prior, settings.sampler, table.inputs.shape[1])
+        inputs = input_scaler(table.inputs, table.row_weights) if prior.reach == 0 else range_scaler(table.inputs)
+        response = response_scaler(table.response, table.row_weights)
         with observer(checked.flag("progress", self.progress)) as observe:
             posterior = fit(
                 jax.random.key(_draw_seed(self.random_state)),
                 inputs.to_model(table.inputs),
                 response.to_model(table.response),
-                None,
+                table.row_weights,
                 prior=prior,
                 settings=settings,
                 observe=observe,
             )
-        n_rows, scale = len(table.response), float(response.scale_)
-        diagnostics = diagnose(posterior, FitSummary(prior, n_rows, scale, is_constant(table.response)))
+        n_rows, scale = float(table.row_weights.sum()), float(response.scale_)
+        summary = FitSummary(
+            prior, max(1, round(n_rows)), scale, is_constant(table.response), self.n_hyperplanes != "auto"
+        )
+        diagnostics = diagnose(posterior, summary)
         self._adopt(
             table.column_attributes
             | {
+                "columns_": table.columns,
+                "input_range_": np.stack([table.inputs.min(axis=0), table.inputs.max(axis=0)]),
+                "n_hyperplanes_": summarise_number(posterior),
                 "input_scaler_": inputs,
                 "response_scaler_": response,
                 "posterior_": posterior,
@@ -257,7 +280,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             One value a row.
         """
         check_is_fitted(self)
-        inputs, response = read_labelled_table(self, X, y)
+        inputs, response = read_labelled_table(self, X, y, self.columns_)
         density = prediction.log_density(
             self.posterior_,
             self.input_scaler_.to_model(inputs),
@@ -266,10 +289,10 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         )
         return density - np.log(self.response_scaler_.scale_)
 
-    def _inference_settings(self, table: TrainingTable) -> Settings:
+    def _inference_settings(self) -> Settings:
         return Settings(
             sampler=checked.one_of("sampler", self.sampler, tuple(SAMPLERS)),
-            n_hyperplanes=checked.read_n_hyperplanes(self.n_hyperplanes, *table.inputs.shape),
+            n_hyperplanes=checked.read_n_hyperplanes(self.n_hyperplanes, self.sampler),
             n_particles=checked.integer("n_particles", self.n_particles),
             n_steps=None if self.n_steps is None else checked.integer("n_steps", self.n_steps),
             n_threads=checked.n_threads(self.n_jobs),
@@ -279,9 +302,14 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     def _max_bytes(self) -> int:
         return checked.n_bytes("memory_budget", self.memory_budget)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def _model_inputs(self, X: Table) -> Floats:
         check_is_fitted(self)
-        return self.input_scaler_.to_model(read_inputs(self, X))
+        return self.input_scaler_.to_model(read_inputs(self, X, self.columns_))
 
     def _adopt(self, fitted: dict[str, Any]) -> None:
         """Replace all fitted attributes at once, so that an interruption never leaves half of them."""

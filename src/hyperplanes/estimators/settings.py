@@ -6,41 +6,18 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from hyperplanes.model import Prior
+from hyperplanes.model import Prior, paper_prior
 
 TARGETS = ("response", "mean")
 GIB = 2**30
 
-MOST_HYPERPLANES = 20
-ROWS_PER_PARAMETER = 2
+N_HYPERPLANES_OF_THE_PAPER = 10
 
 
-def usual_n_hyperplanes(n_rows: int, n_columns: int) -> int:
-    """Return the number of hyperplanes that ``n_hyperplanes="auto"`` stands for.
-
-    One hyperplane and its coefficient are ``n_columns + 1`` free parameters. The rule allows one parameter for each
-    two rows, but never fewer than 1 nor more than 20 hyperplanes.
-
-    Parameters
-    ----------
-    n_rows : int
-        Training rows.
-    n_columns : int
-        Input columns.
-
-    Returns
-    -------
-    int
-        Between 1 and 20.
-    """
-    supported = n_rows // (ROWS_PER_PARAMETER * (n_columns + 1))
-    return min(max(supported, 1), MOST_HYPERPLANES)
-
-
-def read_n_hyperplanes(value: Any, n_rows: int, n_columns: int) -> int:
-    """Return the number of hyperplanes that the setting stands for with so many rows and columns."""
+def read_n_hyperplanes(value: Any, sampler: str) -> int | None:
+    """Return the number of hyperplanes that the setting stands for, None where it is unknown."""
     if isinstance(value, str) and value == "auto":
-        return usual_n_hyperplanes(n_rows, n_columns)
+        return N_HYPERPLANES_OF_THE_PAPER if sampler == "paper" else None
     if isinstance(value, str):
         raise ValueError(f'n_hyperplanes must be an integer or "auto", got {value!r}')
     return integer("n_hyperplanes", value)
@@ -74,11 +51,14 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def read_prior(value: Any) -> Prior:
+def read_prior(value: Any, sampler: str, n_columns: int) -> Prior:
     """Return the prior that the setting stands for."""
-    if value is not None and not isinstance(value, Prior):
+    if value is None:
+        return paper_prior(n_columns) if sampler == "paper" else Prior()
+    if not isinstance(value, Prior):
         raise TypeError(f"prior must be a hyperplanes.Prior or None, got {type(value).__name__}")
-    return Prior() if value is None else value
+    value.check()
+    return value
 
 
 def n_threads(n_jobs: Any) -> int:

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
 
+from hyperplanes.estimators.columns import Categories, Columns, learn_categories, learn_columns, spread_text
 from hyperplanes.estimators.scaling import Floats
 
 Table: TypeAlias = Any
@@ -22,24 +23,31 @@ COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
 
 class TrainingTable(NamedTuple):
-    """Training rows, in the user's units."""
+    """Training rows, in the user's units, each only once."""
 
     inputs: Floats
-    """Shape (n, p)."""
+    """Shape (n, q): numbers, without missing values."""
     response: Floats
     """Shape (n,)."""
+    row_weights: Floats
+    """Shape (n,): how often each row counts, positive."""
+    columns: Columns
+    """How the user's columns became numbers."""
     column_attributes: dict[str, Any]
     """``n_features_in_`` and, where the columns have names, ``feature_names_in_``."""
 
 
-def read_training_table(estimator: BaseEstimator, X: Table, y: Table) -> TrainingTable:
+def read_training_table(estimator: BaseEstimator, X: Table, y: Table, sample_weight: Table | None) -> TrainingTable:
     """Check training data without touching the estimator.
+
+    Copies of a row are merged into one that counts as often: a weight of 2 is the same as the row twice, to the last
+    bit, and the order of the rows does not matter.
 
     Parameters
     ----------
     estimator : BaseEstimator
         Whose settings and tags apply; left as it is, so that a failed or interrupted fit changes nothing.
-    X, y : array-like
+    X, y, sample_weight : array-like
         As given to ``fit``.
 
     Returns
@@ -50,34 +58,61 @@ def read_training_table(estimator: BaseEstimator, X: Table, y: Table) -> Trainin
     Raises
     ------
     ValueError
-        For data that are not finite numbers, too few rows or mismatched lengths.
+        For data that are neither finite numbers nor text, too few rows or mismatched lengths.
     """
     reader = clone(estimator)
-    inputs, response = _read(reader, X, y, reset=True, ensure_min_samples=FEWEST_ROWS)
-    columns = {name: value for name, value in vars(reader).items() if name in COLUMN_ATTRIBUTES}
-    return TrainingTable(inputs, response, columns)
+    counted = None
+    if sample_weight is not None:
+        counted = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True) > 0
+    categories = learn_categories(X, counted)
+    numbers, response = _read(reader, X, y, categories, reset=True, ensure_min_samples=FEWEST_ROWS)
+    weights = _check_sample_weight(sample_weight, numbers, dtype=np.float64, ensure_non_negative=True)
+    if np.count_nonzero(weights) < FEWEST_ROWS:
+        raise ValueError(f"sample_weight must be positive for at least {FEWEST_ROWS} rows")
+    counted = weights > 0
+    columns = learn_columns(numbers[counted], weights[counted], categories)
+    rows = np.column_stack([columns.fill(numbers[counted]), response[counted]])
+    merged, which = np.unique(rows, axis=0, return_inverse=True)
+    attributes = {name: value for name, value in vars(reader).items() if name in COLUMN_ATTRIBUTES}
+    counts = np.asarray(np.bincount(which.ravel(), weights=weights[counted]), dtype=np.float64)
+    return TrainingTable(merged[:, :-1], merged[:, -1], counts, columns, attributes)
 
 
-def read_inputs(estimator: BaseEstimator, X: Table) -> Floats:
+def read_inputs(estimator: BaseEstimator, X: Table, columns: Columns) -> Floats:
     """Check new inputs against the columns that the estimator was fitted on."""
     _refuse_times(X)
     with _numbers_expected():
-        inputs: Floats = validate_data(estimator, X, reset=False, dtype=np.float64)
-    return inputs
+        return columns.fill(_as_numbers(estimator, X, columns.categories, reset=False))
 
 
-def read_labelled_table(estimator: BaseEstimator, X: Table, y: Table) -> tuple[Floats, Floats]:
+def read_labelled_table(estimator: BaseEstimator, X: Table, y: Table, columns: Columns) -> tuple[Floats, Floats]:
     """Check new inputs and their responses against the columns that the estimator was fitted on."""
-    return _read(estimator, X, y, reset=False)
+    numbers, response = _read(estimator, X, y, columns.categories, reset=False)
+    return columns.fill(numbers), response
 
 
-def _read(estimator: BaseEstimator, X: Table, y: Table, **checks: Any) -> tuple[Floats, Floats]:
+def _read(estimator: BaseEstimator, X: Table, y: Table, categories: Categories, **checks: Any) -> tuple[Floats, Floats]:
     _refuse_times(X)
     with _numbers_expected():
-        inputs, response = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, **checks)
+        if y is None:  # scikit-learn says which argument is missing
+            validate_data(estimator, X, y, y_numeric=True, skip_check_array=bool(categories))
+        numbers = _as_numbers(estimator, X, categories, **checks)
+        numbers, response = check_X_y(numbers, y, dtype=np.float64, y_numeric=True, ensure_all_finite="allow-nan")
     if response.dtype.kind not in "biuf":
         raise ValueError(f"y must hold numbers, got values of type {response.dtype}")
-    return inputs, np.asarray(response, dtype=np.float64)
+    return numbers, np.asarray(response, dtype=np.float64)
+
+
+def _as_numbers(estimator: BaseEstimator, X: Table, categories: Categories, *, reset: bool, **checks: Any) -> Floats:
+    """Numbers of a table, NaN where they are missing."""
+    checks = {"dtype": np.float64, "ensure_all_finite": "allow-nan", **checks}
+    numbers: Floats
+    if categories:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        numbers = check_array(spread_text(X, categories), estimator=estimator, **checks)
+    else:
+        numbers = validate_data(estimator, X, reset=reset, **checks)
+    return numbers
 
 
 def _refuse_times(X: Table) -> None:
@@ -100,6 +135,6 @@ def _numbers_expected() -> Iterator[None]:
 
 def _numbers_only(got: str) -> str:
     return (
-        f"X and y must hold numbers only, got {got}. Encode text columns first, for instance with "
-        "sklearn.preprocessing.OneHotEncoder, and turn dates and times into numbers of a unit you choose."
+        f"an array of inputs and y must hold numbers only, got {got}. Give columns of text in a data frame, and turn "
+        "dates and times into numbers of a unit you choose."
     )

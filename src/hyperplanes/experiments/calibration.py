@@ -17,14 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from hyperplanes.inference import Settings, fit
+from hyperplanes.inference import Posterior, Settings, fit
 from hyperplanes.inference.tiles import COMPILER_OPTIONS, QUICK_TO_COMPILE
-from hyperplanes.model import Data, Particle, Prior, draw_prior, make_data
+from hyperplanes.model import Data, Particle, Prior, draw_prior, make_data, paper_prior
 from hyperplanes.moves import Move, State, make_state
 
 Floats = NDArray[np.float64]
 
 N_BINS = 20
+MOST_HYPERPLANES = 16
+"""Of a truth whose number of hyperplanes is unknown: as many as `fit` has places for at first."""
 N_CHAINS = 19
 """Chains for each truth: as many ranks as bins."""
 
@@ -37,10 +39,15 @@ class Case:
     """(n, p)."""
     new_inputs: Floats
     """Where the function is judged, (3, p)."""
-    n_hyperplanes: int
-    """Number of hidden units m."""
+    n_hyperplanes: int | None
+    """Number of hidden units m, None where it is unknown."""
     prior: Prior
     """Hyperparameters."""
+
+    @property
+    def n_places(self) -> int:
+        """For hyperplanes."""
+        return MOST_HYPERPLANES if self.n_hyperplanes is None else self.n_hyperplanes
 
 
 class Truths(NamedTuple):
@@ -148,10 +155,18 @@ def fits(settings: Settings) -> Procedure:
             fit(key, case.inputs, response, prior=case.prior, settings=settings)
             for key, response in zip(keys, responses, strict=True)
         ]
-        leaves = (jnp.asarray([getattr(result, name) for result in results]) for name in Particle._fields)
+        most = max(result.offsets.shape[1] for result in results)
+        leaves = (jnp.asarray([_padded(result, name, most) for result in results]) for name in Particle._fields)
         return Draws(Particle(*leaves), np.exp([result.log_weights for result in results]))
 
     return procedure
+
+
+def _padded(posterior: Posterior, name: str, n_places: int) -> NDArray[np.generic]:
+    """A field of `Particle` with as many places for hyperplanes."""
+    leaf = getattr(posterior, name)
+    missing = n_places - posterior.offsets.shape[1] if name in OF_EACH_PLACE else 0
+    return np.pad(leaf, [(0, missing if axis == 1 else 0) for axis in range(leaf.ndim)])
 
 
 def chain_ends(move: Move, n_iterations: int, known: tuple[str, ...] = ()) -> Procedure:
@@ -177,7 +192,7 @@ def chain_ends(move: Move, n_iterations: int, known: tuple[str, ...] = ()) -> Pr
         starts = _draw_prior(key_start, case, shape)._replace(**fixed)
         rows = [make_data(case.inputs, response) for response in np.asarray(truths.responses)]
         data: Data = jax.tree.map(lambda *leaves: np.stack(leaves), *rows)
-        prior = case.prior.resolved(case.inputs.shape[1])
+        prior = case.prior
         ends = _run_chains(move, jax.random.split(key_chains, shape), starts, n_iterations, data, prior)
         return Draws(ends, np.full(shape, 1 / N_CHAINS))
 
@@ -200,9 +215,14 @@ def _run_chains(move: Move, keys: jax.Array, starts: Particle, n_iterations: int
 @partial(jax.jit, static_argnums=(1, 2), compiler_options=QUICK_TO_COMPILE)
 def _draw_prior(key: jax.Array, case: Case, shape: tuple[int, ...]) -> Particle:
     n_columns = case.inputs.shape[1]
-    prior = case.prior.resolved(n_columns)
+    prior = case.prior
     keys = jax.random.split(key, int(np.prod(shape)))
-    flat = jax.vmap(lambda key: draw_prior(key, prior, case.n_hyperplanes, n_columns, np.float32))(keys)
+    unknown = case.n_hyperplanes is None
+
+    def draw(key: jax.Array) -> Particle:
+        return draw_prior(key, prior, case.n_places, n_columns, np.float32, unknown_number=unknown)
+
+    flat = jax.vmap(draw)(keys)
     particles: Particle = jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:]), flat)
     return particles
 
@@ -232,7 +252,7 @@ def _statistics(particles: Particle, responses: jax.Array, case: Case) -> jax.Ar
     return values
 
 
-PRIOR = Prior(coefficient_mean=0.5, coefficient_variance=1.0, noise_shape=3.0, noise_scale=0.3)
+PRIOR = replace(paper_prior(2), coefficient_mean=0.5, coefficient_variance=1.0, noise_shape=3.0, noise_scale=0.3)
 NEW_INPUTS = np.array([[0.8, 0.6], [-0.5, 0.3], [0.2, -0.9]])
 SCATTERED = np.random.default_rng(3).uniform(-1, 1, size=(20, 2))
 CORNERS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -242,6 +262,16 @@ TWO_UNITS = Case(SCATTERED, NEW_INPUTS, n_hyperplanes=2, prior=PRIOR)
 ALWAYS_ACTIVE = Case(np.vstack([CORNERS, SCATTERED[4:]]), NEW_INPUTS, n_hyperplanes=2, prior=replace(PRIOR, reach=0.9))
 """Every unit is active at a corner: Langevin moves, which keep units active, get everywhere."""
 
+UNKNOWN_NUMBER = Case(
+    SCATTERED,
+    NEW_INPUTS,
+    n_hyperplanes=None,
+    prior=Prior(noise_shape=3.0, noise_scale=0.3, reach=1.2, number_mean=2.0, number_shape=2.0, inattention=0.1),
+)
+"""The form of the default prior: hyperplanes of unknown number face both ways and attend to some columns."""
+
+OF_EACH_PLACE = ("normals", "offsets", "coefficients", "attends")
+"""Fields of `Particle` with an entry for each place of a hyperplane."""
 HYPERPLANES = ("normals", "offsets")
 OUTPUT_LAYER = ("coefficients", "noise_variance")
 """Fields of `Particle`, for moves that never change them."""

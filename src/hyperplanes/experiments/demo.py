@@ -69,6 +69,7 @@ class DemoResult:
             "n_test": len(self.data.test.y),
             "n_columns": self.data.train.X.shape[1],
             "n_hyperplanes": len(self.data.train.offsets),
+            "n_hyperplanes_found": self.model.n_hyperplanes_.mean,
             "noise": self.data.train.noise,
             "coverage": COVERAGE,
             "scores": [score._asdict() for score in self.scores],
@@ -98,7 +99,7 @@ def run_demo(
     rivals : sequence of str
         Names in `hyperplanes.experiments.RIVALS`.
     model : HyperplaneProcessRegressor, optional
-        Ours, not yet fitted. By default the one with as many hyperplanes as the truth, as in the paper.
+        Ours, not yet fitted. By default nothing is told, not even the number of hyperplanes, unlike in the paper.
     progress : bool
         Whether ours shows its progress bar.
     observe : callable, optional
@@ -113,8 +114,7 @@ def run_demo(
     observe = observe or (lambda name: None)
     data = split(simulate(seed, n_rows=n_rows, touching=True), seed)
     if model is None:
-        n_hyperplanes = len(data.train.offsets)
-        model = HyperplaneProcessRegressor(n_hyperplanes=n_hyperplanes, random_state=seed, progress=progress)
+        model = HyperplaneProcessRegressor(random_state=seed, progress=progress)
     observe(OURS)
     ours = _score_ours(model, data)
     others = []
@@ -136,10 +136,12 @@ def draw_demo(result: DemoResult, path: Path) -> None:
 def score_table(result: DemoResult) -> Table:
     """Return the scores as a table for rich, at most 80 characters wide."""
     train, test = result.data
+    number = result.model.n_hyperplanes_
     table = Table(
         title=f"The paper's first study: {len(train.y)} rows to fit, {len(test.y)} held out, seed {result.seed}",
         caption="RMSE to f: against the true function, which the oracle knows.\n"
-        "y in 95%, f in 95%: share of new responses and of true values covered.",
+        "y in 95%, f in 95%: share of new responses and of true values covered.\n"
+        f"Hyperplanes: {len(train.offsets)} in truth, {number.mean:.1f} found ({number.low} to {number.high}).",
         box=SIMPLE,
         pad_edge=False,
         collapse_padding=True,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 from numpy.typing import ArrayLike
@@ -14,11 +15,18 @@ from hyperplanes.inference.compilation import keep_compiled_programs
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
-from hyperplanes.inference.tiles import QUICK_TO_COMPILE, affordable_threads, map_particles, tile_size
-from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, make_data
+from hyperplanes.inference.tiles import QUICK_TO_COMPILE, map_with_features
+from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, is_present, make_data
+from hyperplanes.model.data import Floats, weighted_covariance
+from hyperplanes.model.prior import DEVIATIONS
 from hyperplanes.moves import State, make_state
 
 Observer = Callable[[Progress], None]
+
+FIRST_PLACES = 16
+"""For hyperplanes whose number is unknown; `samplers.with_room` adds more where they are needed."""
+SMALLEST_SPREAD = 1e-6
+"""Along any axis, as a share of the largest: the inputs may lie in a plane."""
 
 
 def fit(
@@ -52,15 +60,19 @@ def fit(
     """
     if settings.sampler not in SAMPLERS:
         raise ValueError(f"sampler must be one of {sorted(SAMPLERS)}, got {settings.sampler!r}")
+    if settings.n_hyperplanes is None and settings.sampler == "paper":
+        raise ValueError('sampler="paper" needs a number of hyperplanes, got n_hyperplanes=None')
+    if settings.sampler == "paper" and not prior.is_plain:
+        raise ValueError('sampler="paper" needs a prior as plain as paper_prior(n_columns)')
     keep_compiled_programs()
+    rows = np.asarray(inputs, dtype=np.float64)
+    weights = np.ones(len(rows)) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
+    center, prior = lay_out(rows, weights, prior)
     with jax.enable_x64(True):
-        data = make_data(inputs, response, row_weights)
-        prior = prior.resolved(data.n_columns)
-        tile = tile_size(data, settings.n_hyperplanes, settings.n_particles, settings.memory_budget)
-        settings = _within_budget(settings, data, tile)
-        sampler = SAMPLERS[settings.sampler](data, prior, settings, tile)
+        data = make_data(rows - center, response, weights)
+        sampler = SAMPLERS[settings.sampler](data, prior, settings)
         key_prior, key_anneal = jax.random.split(key)
-        states = draw_states(key_prior, data, prior, settings, tile)
+        states = draw_states(key_prior, data, prior, settings)
         steps: list[smc.Step] = []
         for last, step in sampler.anneal(key_anneal, states):
             population = last
@@ -68,42 +80,83 @@ def fit(
             if observe is not None:
                 n_steps = sampler.schedule.n_steps
                 observe(Progress(len(steps), n_steps, step.exponent, step.ess, step.acceptance, step.n_ancestors))
-        return _posterior(population, steps, prior)
+        log_start = _log_start(prior, settings)
+        return _posterior(population, steps, center, log_start)
 
 
-def _within_budget(settings: Settings, data: Data, tile: int) -> Settings:
-    """Hold threads back where together they would exceed the memory budget."""
-    n_threads, budget = settings.n_threads, settings.memory_budget
-    return replace(settings, n_threads=affordable_threads(data, settings.n_hyperplanes, tile, n_threads, budget))
+def lay_out(inputs: Floats, row_weights: Floats, prior: Prior) -> tuple[Floats, Prior]:
+    """Centre of the window, and the prior with its reach: hyperplanes that hit a ball or come near the data."""
+    prior.check()
+    if prior.reach > 0:
+        return np.zeros(inputs.shape[1]), prior
+    variances, axes = np.linalg.eigh(weighted_covariance(inputs, row_weights))
+    least = SMALLEST_SPREAD * max(np.sqrt(np.abs(variances).max()), SMALLEST_SPREAD)
+    spreads = np.sqrt(np.maximum(variances, least**2))
+    return row_weights @ inputs / row_weights.sum(), replace(prior, reach=DEVIATIONS * spreads[:, None] * axes.T)
 
 
-def draw_states(key: jax.Array, data: Data, prior: Prior, settings: Settings, tile: int) -> State:
+def draw_states(key: jax.Array, data: Data, prior: Prior, settings: Settings) -> State:
     """Draw particles from the prior, with their cross products."""
     keys = jax.random.split(key, settings.n_particles)
-    particles = _draw_particles(keys, prior, settings.n_hyperplanes, data.n_columns, data.inputs.dtype)
-    states: State = map_particles(make_state, (particles,), (data,), tile=tile, n_threads=settings.n_threads)
+    unknown_number = settings.n_hyperplanes is None
+    n_places = FIRST_PLACES if settings.n_hyperplanes is None else settings.n_hyperplanes
+    particles = _draw_particles(keys, prior, n_places, data.n_columns, data.inputs.dtype, unknown_number)
+    states: State = map_with_features(
+        make_state, (particles,), (data,), n_places=n_places, data=data, settings=settings
+    )
     return states
 
 
-@partial(jax.jit, static_argnums=(2, 3, 4), compiler_options=QUICK_TO_COMPILE)
-def _draw_particles(keys: jax.Array, prior: Prior, n_hyperplanes: int, n_columns: int, dtype: DTypeLike) -> Particle:
+@partial(jax.jit, static_argnums=(2, 3, 4, 5), compiler_options=QUICK_TO_COMPILE)
+def _draw_particles(
+    keys: jax.Array, prior: Prior, n_places: int, n_columns: int, dtype: DTypeLike, unknown_number: bool
+) -> Particle:
     """Draw from the prior; it runs once, so that compiling quickly counts for more than running quickly."""
-    return jax.vmap(lambda key: draw_prior(key, prior, n_hyperplanes, n_columns, dtype))(keys)
+
+    def draw(key: jax.Array) -> Particle:
+        return draw_prior(key, prior, n_places, n_columns, dtype, unknown_number=unknown_number)
+
+    return jax.vmap(draw)(keys)
 
 
-def _posterior(population: smc.Population, steps: Sequence[smc.Step], prior: Prior) -> Posterior:
+def without_empty_places(particle: Particle) -> Particle:
+    """Hyperplanes in the first places, and as many places as the most that a particle has, at least one."""
+    present = np.asarray(is_present(particle.normals))
+    n_places = max(1, int(present.sum(axis=1).max()))
+    order = jnp.asarray(np.argsort(~present, axis=1, kind="stable")[:, :n_places])
+    units = jnp.take_along_axis(particle.coefficients[:, 1:], order, axis=1)
+    return particle._replace(
+        normals=jnp.take_along_axis(particle.normals, order[:, :, None], axis=1),
+        offsets=jnp.take_along_axis(particle.offsets, order, axis=1),
+        coefficients=jnp.column_stack([particle.coefficients[:, 0], units]),
+        attends=jnp.take_along_axis(particle.attends & present[:, :, None], order[:, :, None], axis=1),
+    )
+
+
+def _log_start(prior: Prior, settings: Settings) -> float:
+    """Log of the prior mass of the numbers of hyperplanes that there are places for."""
+    return 0.0 if settings.n_hyperplanes is not None else float(jax.nn.logsumexp(prior.log_number(FIRST_PLACES)))
+
+
+def _posterior(population: smc.Population, steps: Sequence[smc.Step], center: Floats, log_start: float) -> Posterior:
     particle, products = population.particles
+    particle = without_empty_places(particle)
     trace = Trace(*(np.array([getattr(step, name) for step in steps]) for name in Trace._fields))
+    n_singular = gaussian.is_singular(products, particle.noise_variance, particle.coefficient_variance).sum()
     return Posterior(
         normals=np.asarray(particle.normals),
-        offsets=np.asarray(particle.offsets),
+        offsets=np.asarray(particle.offsets + particle.normals @ center.astype(particle.normals.dtype)),
         coefficients=np.asarray(particle.coefficients),
         noise_variance=np.asarray(particle.noise_variance),
+        coefficient_variance=np.asarray(particle.coefficient_variance),
+        intensity=np.asarray(particle.intensity),
+        attends=np.asarray(particle.attends),
         log_weights=population.log_weights,
-        log_evidence=population.log_evidence,
+        log_evidence=population.log_evidence + log_start,
         log_evidence_error=float(np.sqrt(_evidence_variance(steps))),
         trace=trace,
-        n_singular=int(gaussian.is_singular(products, particle.noise_variance, prior).sum()),
+        n_active=np.asarray(np.sum(np.diagonal(products, axis1=1, axis2=2)[:, 1:-1] > 0, axis=1)),
+        n_singular=int(n_singular),
     )
 
 

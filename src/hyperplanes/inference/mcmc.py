@@ -61,9 +61,9 @@ def run_chain(
     with jax.enable_x64(True):
         data = make_data(inputs, response)
         key_prior, key_chain = jax.random.split(key)
-        start = draw_prior(key_prior, prior.resolved(data.n_columns), n_hyperplanes, data.n_columns, data.inputs.dtype)
+        start = draw_prior(key_prior, prior, n_hyperplanes, data.n_columns, data.inputs.dtype)
         keys = jax.random.split(key_chain, n_iterations)
-        on_device = _run(keys, start, jnp.float64(exponent), data, prior.resolved(data.n_columns))
+        on_device = _run(keys, start, jnp.float64(exponent), data, prior)
         chain: Chain = jax.tree.map(np.asarray, on_device)
         return chain
 

@@ -46,13 +46,19 @@ class Posterior(NamedTuple):
     """Weighted draws from the posterior, in the units of the model, and how they were reached."""
 
     normals: NDArray[np.floating]
-    """(n_particles, m, p) unit vectors."""
+    """(n_particles, m, p) unit vectors; zero where a particle has fewer than m hyperplanes."""
     offsets: NDArray[np.floating]
     """(n_particles, m)."""
     coefficients: Floats
     """(n_particles, m + 1), intercept first."""
     noise_variance: Floats
     """(n_particles,)."""
+    coefficient_variance: Floats
+    """(n_particles,)."""
+    intensity: Floats
+    """(n_particles,)."""
+    attends: NDArray[np.bool_]
+    """(n_particles, m, p): whether each hyperplane attends to each column."""
     log_weights: Floats
     """(n_particles,), normalised."""
     log_evidence: float
@@ -61,8 +67,15 @@ class Posterior(NamedTuple):
     """Its standard error, estimated from this run alone."""
     trace: Trace
     """The annealing run."""
+    n_active: NDArray[np.int64]
+    """(n_particles,) hyperplanes beyond which there is a training row."""
     n_singular: int
     """Particles with features so alike, for so little noise, that their precision had to be made positive definite."""
+
+    @property
+    def n_hyperplanes(self) -> NDArray[np.int64]:
+        """Number of hyperplanes of each particle, (n_particles,)."""
+        return np.asarray(np.any(self.normals != 0, axis=-1).sum(axis=1))
 
     @property
     def n_distinct(self) -> int:

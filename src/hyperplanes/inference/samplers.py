@@ -5,6 +5,8 @@ A sampler is assembled from a target for `smc` (a path of tempered likelihoods a
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,11 +15,10 @@ from numpy.typing import ArrayLike
 
 from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
-from hyperplanes.inference.tiles import map_particles
-from hyperplanes.model import Data, Prior, gaussian, lift, relu_features
+from hyperplanes.inference.tiles import map_with_features
+from hyperplanes.model import Data, Prior, gaussian, is_present, lift, relu_features
 from hyperplanes.model.features import EXACT
 from hyperplanes.moves import (
-    Move,
     State,
     collapsed_round,
     redraw_given_coefficients,
@@ -30,6 +31,8 @@ MOST_ROUNDS = 3
 FORGOTTEN = 0.7
 """Rounds of moves are repeated until the functions correlate less than this with what they were before the step."""
 N_PROBES = 64
+FULL = 0.8
+"""Share of the places for hyperplanes that may be taken on average before there will be more."""
 
 
 @dataclass(frozen=True)
@@ -60,31 +63,37 @@ def paper_step(key: jax.Array, state: State, exponent: jax.Array, data: Data, pr
     return redraw_given_coefficients(key_redraw, state, exponent, data, prior)
 
 
-def paper_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -> Sampler:
+def paper_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
     """Algorithm 2 of the paper, weighing before the move: see docs/method.md for what was corrected."""
 
     def path(states: State) -> smc.Likelihoods:
         log_likelihoods = np.asarray(_log_likelihoods(states, data))
         return lambda exponents: exponents[:, None] * log_likelihoods
 
-    move = _move_all(paper_step, data, prior, settings, tile)
+    def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
+        return _move_all(paper_step, key, states, (jnp.float64(exponent), data, prior), data, settings)
+
     schedule = smc.AdaptiveSchedule() if settings.n_steps is None else smc.FixedSchedule(settings.n_steps)
     return Sampler(path, move, schedule, scheme="multinomial", resample_below=1.0)
 
 
-def collapsed_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -> Sampler:
+def collapsed_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
     """Anneal (hyperplanes, sigma^2) with the coefficients integrated out, at exponents that adapt."""
+    unknown_number = settings.n_hyperplanes is None
 
     def path(states: State) -> smc.Likelihoods:
-        return gaussian.evidence_path(data, states.products, states.particle.noise_variance, prior)
-
-    one_round = _move_all(collapsed_round, data, prior, settings, tile)
+        particle, products = states
+        return gaussian.evidence_path(data, products, particle.noise_variance, particle.coefficient_variance, prior)
 
     def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
         """Make rounds until the functions have forgotten where they were."""
+        if unknown_number:
+            states = with_room(states)
+        one_round = round_of_unknown_number if unknown_number else collapsed_round
+        shared = (jnp.float64(exponent), data, prior, jnp.asarray(_mean_active(states)))
         before, shares = _function_values(states, exponent, data, prior), []
         for key_round in jax.random.split(key, MOST_ROUNDS):
-            states, accepted = one_round(key_round, states, exponent)
+            states, accepted = _move_all(one_round, key_round, states, shared, data, settings)
             shares.append(accepted)
             if correlation(before, _function_values(states, exponent, data, prior)) < FORGOTTEN:
                 break
@@ -95,16 +104,48 @@ def collapsed_sampler(data: Data, prior: Prior, settings: Settings, tile: int) -
     return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
 
 
-def _move_all(step: Move, data: Data, prior: Prior, settings: Settings, tile: int) -> smc.Move:
-    """A move of one particle as a move of all."""
+def _move_all(
+    step: Callable[..., tuple[State, jax.Array]],
+    key: jax.Array,
+    states: State,
+    shared: tuple[Any, ...],
+    data: Data,
+    settings: Settings,
+) -> tuple[State, float]:
+    """Make a move of one particle with all."""
+    keys = jax.random.split(key, len(states.products))
+    n_places = states.particle.offsets.shape[1]
+    states, accepted = map_with_features(step, (keys, states), shared, n_places=n_places, data=data, settings=settings)
+    return states, float(np.mean(accepted))
 
-    def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
-        keys = jax.random.split(key, len(states.products))
-        shared = (jnp.float64(exponent), data, prior)
-        states, accepted = map_particles(step, (keys, states), shared, tile=tile, n_threads=settings.n_threads)
-        return states, float(np.mean(accepted))
 
-    return move
+round_of_unknown_number = partial(collapsed_round, unknown_number=True)
+
+
+def with_room(states: State) -> State:
+    """Double the places for hyperplanes where more than `FULL` of them are taken on average."""
+    particle, products = states
+    n_places = particle.offsets.shape[1]
+    if np.asarray(is_present(particle.normals)).mean() <= FULL:
+        return states
+
+    def widen(leaf: jax.Array, *axes: int) -> jax.Array:
+        return jnp.pad(leaf, [(0, n_places if axis in axes else 0) for axis in range(leaf.ndim)])
+
+    wider = particle._replace(
+        normals=widen(particle.normals, 1),
+        offsets=widen(particle.offsets, 1),
+        coefficients=widen(particle.coefficients, 1),
+        attends=widen(particle.attends, 1),
+    )
+    order = jnp.append(jnp.delete(jnp.arange(2 * n_places + 2), n_places + 1), n_places + 1)  # the response comes last
+    return State(wider, widen(products, 1, 2)[:, order][:, :, order])
+
+
+def _mean_active(states: State) -> int:
+    """Mean number of hyperplanes with an active row, at least 1."""
+    diagonals = np.diagonal(np.asarray(states.products), axis1=1, axis2=2)[:, 1:-1]
+    return max(1, int(np.ceil(np.mean(np.sum(diagonals > 0, axis=1)))))
 
 
 @jax.jit
@@ -117,7 +158,8 @@ def _function_values(states: State, exponent: jax.Array | float, data: Data, pri
 
     def one(state: State) -> jax.Array:
         particle, products = state
-        conditional = gaussian.condition(products, particle.noise_variance, exponent, prior)
+        known = prior.given(particle)
+        conditional = gaussian.condition(products, particle.noise_variance, exponent, known)
         mean = gaussian.conditional_mean(conditional)
         features = relu_features(lift(particle.normals, particle.offsets), inputs)
         return mean[0] * inputs[-1] + jnp.matmul(mean[1:], features, precision=EXACT)
@@ -148,7 +190,7 @@ def _log_likelihoods(states: State, data: Data) -> jax.Array:
     return jax.vmap(one)(states)
 
 
-SAMPLERS: dict[str, Callable[[Data, Prior, Settings, int], Sampler]] = {
+SAMPLERS: dict[str, Callable[[Data, Prior, Settings], Sampler]] = {
     "auto": collapsed_sampler,
     "paper": paper_sampler,
 }

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Settings:
     """How to sample. What to sample is the prior's and the data's business."""
 
-    n_hyperplanes: int
-    """Number of hidden units m."""
+    n_hyperplanes: int | None
+    """Number of hidden units m, None where it is unknown too."""
     sampler: str = "auto"
     """A name in `SAMPLERS`."""
     n_particles: int = 200
@@ -22,7 +22,9 @@ class Settings:
     without influence on the result."""
 
     def __post_init__(self) -> None:
-        for name, least in (("n_hyperplanes", 1), ("n_particles", 2), ("n_threads", 1), ("memory_budget", 1)):
+        if self.n_hyperplanes is not None and self.n_hyperplanes < 1:
+            raise ValueError(f"n_hyperplanes must be at least 1 or None, got {self.n_hyperplanes}")
+        for name, least in (("n_particles", 2), ("n_threads", 1), ("memory_budget", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
         if self.n_steps is not None and self.n_steps < 1:

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from hyperplanes.inference.settings import Settings
 from hyperplanes.model import Data
 
 CACHE_BYTES = 2**21
@@ -52,6 +53,22 @@ def affordable_threads(data: Data, n_hyperplanes: int, tile: int, n_threads: int
 def feature_bytes(data: Data, n_hyperplanes: int) -> int:
     """Bytes of the features of one particle on all rows."""
     return (n_hyperplanes + 2) * data.inputs.dtype.itemsize * data.response.size
+
+
+def map_with_features(
+    function: Callable[..., Any],
+    per_particle: tuple[Any, ...],
+    shared: tuple[Any, ...],
+    *,
+    n_places: int,
+    data: Data,
+    settings: Settings,
+) -> Any:
+    """`map_particles` for functions that need the features: in tiles that suit their size, within the memory budget."""
+    n_particles = len(jax.tree.leaves(per_particle)[0])
+    tile = tile_size(data, n_places, n_particles, settings.memory_budget)
+    n_threads = affordable_threads(data, n_places, tile, settings.n_threads, settings.memory_budget)
+    return map_particles(function, per_particle, shared, tile=tile, n_threads=n_threads)
 
 
 def map_particles(

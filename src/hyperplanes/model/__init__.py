@@ -4,7 +4,7 @@ from hyperplanes.model import gaussian
 from hyperplanes.model.data import Data, make_data
 from hyperplanes.model.features import cross_products, design_of, lift, relu_features, replaced_row, with_row
 from hyperplanes.model.network import Network, forward, from_network, to_network
-from hyperplanes.model.prior import Particle, Prior, draw_prior
+from hyperplanes.model.prior import Particle, Prior, draw_prior, is_present, paper_prior
 
 __all__ = [
     "Data",
@@ -17,8 +17,10 @@ __all__ = [
     "forward",
     "from_network",
     "gaussian",
+    "is_present",
     "lift",
     "make_data",
+    "paper_prior",
     "relu_features",
     "replaced_row",
     "to_network",

@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 LARGEST_BLOCK = 4096
 SMALLEST_BLOCK = 64
 SHUFFLE = 0
+N_FACTORS = 3
 
 
 class Data(NamedTuple):
@@ -27,13 +28,13 @@ class Data(NamedTuple):
     response: jax.Array
     """(n_blocks, block)."""
     n_rows: jax.Array
-    """Number of rows with positive weight, a float64 scalar."""
-    log_row_weights: jax.Array
-    """Sum of the logs of the row weights, a float64 scalar; zero without weights."""
-    axes: jax.Array
-    """(p, p) float64: principal axes of the inputs, one a column."""
-    spreads: jax.Array
-    """(p,) float64: standard deviations along the axes."""
+    """Number of rows, each counted as often as its weight says, a float64 scalar."""
+    covariance: jax.Array
+    """(p, p) float64, of the inputs."""
+    factors: jax.Array
+    """(k, p) float64: the covariance is about that of a few factors and of noise in each column."""
+    noise: jax.Array
+    """(p,) float64, the variances of that noise."""
 
     @property
     def n_columns(self) -> int:
@@ -55,8 +56,7 @@ def make_data(
     response : (n,)
         Response, standardised.
     row_weights : (n,), optional
-        Precision of each row relative to the noise: y_i ~ N(f(x_i), sigma^2 / weight_i). Rows of weight zero
-        are dropped.
+        How often each row counts. Rows of weight zero are dropped.
     dtype : numpy dtype
         Of inputs and features.
     """
@@ -69,14 +69,16 @@ def make_data(
     padded = np.zeros((n_blocks * block, rows.shape[1] + 2))
     padded[: len(rows)] = np.column_stack([rows, np.ones(len(rows)), values]) * np.sqrt(weights)[:, None]
     blocks = np.moveaxis(padded.reshape(n_blocks, block, -1), 1, 2).astype(dtype)
-    axes, spreads = _principal_axes(rows, weights)
+    covariance = weighted_covariance(rows, weights)
+    variances, axes = np.linalg.eigh(covariance)
+    factors = (np.sqrt(np.maximum(variances, 0.0)) * axes).T[-N_FACTORS:]
     return Data(
         inputs=jnp.asarray(blocks[:, :-1]),
         response=jnp.asarray(blocks[:, -1]),
-        n_rows=jnp.asarray(float(len(rows)), dtype=jnp.float64),
-        log_row_weights=jnp.asarray(np.log(weights).sum(), dtype=jnp.float64),
-        axes=jnp.asarray(axes),
-        spreads=jnp.asarray(spreads),
+        n_rows=jnp.asarray(weights.sum(), dtype=jnp.float64),
+        covariance=jnp.asarray(covariance),
+        factors=jnp.asarray(factors),
+        noise=jnp.asarray(np.maximum(np.diagonal(covariance) - np.sum(factors**2, axis=0), 0.0)),
     )
 
 
@@ -88,9 +90,8 @@ def block_shape(n_rows: int) -> tuple[int, int]:
     return n_blocks, -(-length // grain) * grain
 
 
-def _principal_axes(rows: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Axes (p, p), one a column, and the standard deviations along them."""
+def weighted_covariance(rows: Floats, weights: Floats) -> Floats:
+    """Covariance (p, p) of weighted rows."""
     shares = weights / max(weights.sum(), np.finfo(np.float64).tiny)
     centred = rows - shares @ rows
-    variances, axes = np.linalg.eigh((centred.T * shares) @ centred)
-    return axes, np.sqrt(np.maximum(variances, 0.0))
+    return np.asarray((centred.T * shares) @ centred)

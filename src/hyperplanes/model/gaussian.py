@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hyperplanes.model.data import Data
 from hyperplanes.model.linear_algebra import inverse_root, log_determinant
-from hyperplanes.model.prior import Prior, draw_inverse_gamma
+from hyperplanes.model.prior import Prior, coefficient_variances, draw_inverse_gamma
 from hyperplanes.process import normal_quantiles, uniforms
 
 LOG_TWO_PI = 1.8378770664093453
@@ -31,7 +31,7 @@ def squared_error(products: jax.Array, coefficients: jax.Array) -> jax.Array:
 def log_likelihood(data: Data, products: jax.Array, coefficients: jax.Array, noise_variance: jax.Array) -> jax.Array:
     """Log likelihood of the response given everything."""
     error = squared_error(products, coefficients)
-    return -0.5 * (data.n_rows * (LOG_TWO_PI + jnp.log(noise_variance)) - data.log_row_weights + error / noise_variance)
+    return -0.5 * (data.n_rows * (LOG_TWO_PI + jnp.log(noise_variance)) + error / noise_variance)
 
 
 class Conditional(NamedTuple):
@@ -101,7 +101,7 @@ def log_evidence(
 ) -> jax.Array:
     """Log of the tempered likelihood with the coefficients integrated out; zero at exponent 0."""
     root, whitened = condition(products, noise_variance, exponent, prior)
-    gain = 0.5 * (whitened @ whitened - log_determinant(root) - len(whitened) * _log_spread(prior))
+    gain = 0.5 * (whitened @ whitened - log_determinant(root) - _log_spreads(len(whitened) - 1, prior).sum())
     return _data_terms(data, products, noise_variance, exponent) + gain
 
 
@@ -145,7 +145,8 @@ def leave_out(
     pairs = others[:, None] & others
     root = inverse_root(jnp.where(pairs, precision, jnp.eye(len(target))))
     whitened = root @ jnp.where(others, target, 0.0)
-    gain = 0.5 * (whitened @ whitened - log_determinant(root) - (len(target) - 1) * _log_spread(prior))
+    spread = jnp.where(others, _log_spreads(len(target) - 1, prior), 0.0).sum()
+    gain = 0.5 * (whitened @ whitened - log_determinant(root) - spread)
     return Rest(
         root=jnp.where(pairs, root, 0.0),
         mean=jnp.where(others, whitened @ root, 0.0),
@@ -178,7 +179,7 @@ def join(
     lifted = jnp.maximum(ridge, LEAST_RIDGE * scale * square)
     precision = jnp.maximum(scale * square + lifted - half @ half, lifted)
     mean = (scale * along + prior.coefficient_mean * ridge) / precision
-    gain = 0.5 * (mean**2 * precision - jnp.log(precision) - _log_spread(prior))
+    gain = 0.5 * (mean**2 * precision - jnp.log(precision) - _log_spreads(1, prior)[1])
     return Joined(mean, 1 / precision, half @ rest.root, rest.log_evidence + gain)
 
 
@@ -187,54 +188,65 @@ def _precision_and_target(
 ) -> tuple[jax.Array, jax.Array]:
     """Precision A and target b of the coefficients."""
     scaled = products[:-1] * (exponent / noise_variance)
-    ridge = 1 / prior.coefficient_variance
+    ridge = 1 / coefficient_variances(len(scaled) - 1, prior)
     lifted = jnp.maximum(ridge, LEAST_RIDGE * jnp.diagonal(scaled))
     return scaled[:, :-1] + jnp.diag(lifted), scaled[:, -1] + prior.coefficient_mean * ridge
 
 
 def evidence_path(
-    data: Data, products: ArrayLike, noise_variance: ArrayLike, prior: Prior
+    data: Data, products: ArrayLike, noise_variance: ArrayLike, coefficient_variance: ArrayLike, prior: Prior
 ) -> Callable[[ArrayLike], NDArray[np.float64]]:
     """`log_evidence` of many particles as a function of the exponent: one eigendecomposition, then m + 1 operations.
 
-    On the host: products (n_particles, m + 2, m + 2) and noise variances (n_particles,) give, for exponents (k,), log
-    evidences (k, n_particles). Without `LEAST_RIDGE`: it differs from `log_evidence` where `is_singular`.
+    On the host: products (n_particles, m + 2, m + 2) and variances of noise and coefficients (n_particles,) give, for
+    exponents (k,), log evidences (k, n_particles). Without `LEAST_RIDGE`: it differs from `log_evidence` where
+    `is_singular`.
     """
     matrices, noise = np.asarray(products), np.asarray(noise_variance)
-    values, vectors = np.linalg.eigh(matrices[:, :-1, :-1])
+    spread = np.asarray(coefficient_variance)[:, None]
+    factors = _of_intercept(matrices.shape[1] - 1, spread, prior)
+    values, vectors = np.linalg.eigh(matrices[:, :-1, :-1] * factors[:, :, None] * factors[:, None])
     values = np.maximum(values, 0.0) / noise[:, None]
-    moment = np.einsum("lij,li->lj", vectors, matrices[:, :-1, -1]) / noise[:, None]
-    start = vectors.sum(axis=1) * prior.coefficient_mean / prior.coefficient_variance
-    n_rows, log_row_weights = float(data.n_rows), float(data.log_row_weights)
-    slope = -0.5 * (n_rows * (LOG_TWO_PI + np.log(noise)) - log_row_weights + matrices[:, -1, -1] / noise)
+    moment = np.einsum("lij,li->lj", vectors, factors * matrices[:, :-1, -1]) / noise[:, None]
+    start = np.einsum("lij,li->lj", vectors, 1 / factors) * prior.coefficient_mean / spread
+    slope = -0.5 * (float(data.n_rows) * (LOG_TWO_PI + np.log(noise)) + matrices[:, -1, -1] / noise)
 
     def at(exponents: ArrayLike) -> NDArray[np.float64]:
         powers = np.asarray(exponents, dtype=np.float64)[:, None, None]
-        precision = powers * values + 1 / prior.coefficient_variance
-        terms = (powers * moment + start) ** 2 / precision - start**2 * prior.coefficient_variance
-        terms -= np.log(precision * prior.coefficient_variance)
+        precision = powers * values + 1 / spread
+        terms = (powers * moment + start) ** 2 / precision - start**2 * spread - np.log(precision * spread)
         return np.asarray(powers[:, :, 0] * slope + 0.5 * terms.sum(axis=-1))
 
     return at
 
 
-def is_singular(products: ArrayLike, noise_variance: ArrayLike, prior: Prior) -> NDArray[np.bool_]:
+def _of_intercept(n_coefficients: int, spread: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    """Factors (n_particles, m + 1) of the columns with which all coefficients have the same variance."""
+    factors = np.ones((len(spread), n_coefficients))
+    if prior.intercept_variance > 0:
+        factors[:, :1] = np.sqrt(prior.intercept_variance / spread)
+    return factors
+
+
+def is_singular(products: ArrayLike, noise_variance: ArrayLike, coefficient_variance: ArrayLike) -> NDArray[np.bool_]:
     """Whether the precision of each particle's coefficients is too near singular for float64, see `LEAST_RIDGE`.
 
-    On the host: products (n_particles, m + 2, m + 2) and noise variances (n_particles,).
+    On the host: products (n_particles, m + 2, m + 2), variances of noise and coefficients (n_particles,).
     """
-    matrices, noise = np.asarray(products)[:, :-1, :-1], np.asarray(noise_variance)[:, None, None]
-    precision = matrices / noise + np.eye(matrices.shape[1]) / prior.coefficient_variance
+    matrices = np.asarray(products)[:, :-1, :-1]
+    noise, spread = (np.asarray(variance)[:, None, None] for variance in (noise_variance, coefficient_variance))
+    precision = matrices / noise + np.eye(matrices.shape[1]) / spread
     sizes = np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
     smallest = np.linalg.eigvalsh(precision / sizes[:, :, None] / sizes[:, None])[:, 0]
     return np.asarray(smallest < len(matrices[0]) * LEAST_RIDGE)
 
 
 def _data_terms(data: Data, products: jax.Array, noise_variance: jax.Array, exponent: jax.Array | float) -> jax.Array:
-    normaliser = data.n_rows * (LOG_TWO_PI + jnp.log(noise_variance)) - data.log_row_weights
+    normaliser = data.n_rows * (LOG_TWO_PI + jnp.log(noise_variance))
     return -0.5 * exponent * (normaliser + products[-1, -1] / noise_variance)
 
 
-def _log_spread(prior: Prior) -> jax.Array:
-    """What the prior of one coefficient takes from twice the log evidence."""
-    return jnp.log(prior.coefficient_variance) + prior.coefficient_mean**2 / prior.coefficient_variance
+def _log_spreads(n_places: int, prior: Prior) -> jax.Array:
+    """What the prior of each coefficient takes from twice the log evidence: (n_places + 1,)."""
+    variances = coefficient_variances(n_places, prior)
+    return jnp.log(variances) + prior.coefficient_mean**2 / variances

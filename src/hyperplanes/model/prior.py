@@ -7,12 +7,18 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.special import gammaln
 from jax.typing import DTypeLike
 
 from hyperplanes.process import from_white, normal_quantiles, uniforms
 
 N_CANDIDATES = 16
 TINY = 1e-300
+MAY_BE_ZERO = ("coefficient_shape", "intercept_variance", "reach")
+USUAL_ATTENTION = 4
+"""Columns that a hyperplane attends to on average where there are many."""
+DEVIATIONS = 2.5
+"""A hyperplane comes near the data where it is within as many standard deviations of their mean."""
 LOG_VARIANCES = (-23.0, 230.0)
 """Bounds of log sigma^2: below 1e-10 the rounding of float32 features passes for noise, above 1e100 sums overflow."""
 
@@ -20,63 +26,240 @@ LOG_VARIANCES = (-23.0, 230.0)
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Prior:
-    """Hyperparameters, for inputs in [-1, 1]^p and a standardised response.
+    """Hyperparameters, for standardised inputs and response, chosen by measurement: see docs/method.md.
 
-    n ~ Uniform(sphere), mu ~ Uniform(0, reach), w ~ N(mean, variance I), sigma^2 ~ IG(shape, scale).
+    n ~ u / |u| with u ~ N(0, scales^2), mu ~ Uniform(lowest, 1) * support(n), w ~ N(mean, variance I),
+    sigma^2 ~ IG(shape, scale). The number of hyperplanes is given, or Poisson with a gamma distributed intensity.
     """
 
     coefficient_mean: float = 0.0
     """mu_0 of the paper."""
-    coefficient_variance: float = 10.0
-    """sigma_0^2 of the paper."""
+    coefficient_variance: float | jax.Array = 1.0
+    """sigma_0^2 of the paper; where `coefficient_shape` is positive, the scale of its own prior."""
+    coefficient_shape: float = 1.0
+    """Where positive, sigma_0^2 is unknown too: with an intensity of Lambda hyperplanes,
+    Lambda sigma_0^2 ~ IG(coefficient_shape, coefficient_shape * coefficient_variance), so that the function varies as
+    much whatever their number."""
+    intercept_variance: float = 10.0
+    """Of the intercept alone; 0 means that of the coefficients."""
     noise_shape: float = 1.0
     """a_0 of the paper."""
     noise_scale: float = 0.01
     """b_0 of the paper."""
-    reach: float = 0.0
-    """Largest offset l; 0 means sqrt(p), the radius of the ball around [-1, 1]^p."""
+    reach: float | jax.Array = 0.0
+    """Largest offset l, the radius of a ball about the origin. 0 means hyperplanes that come near the data: the window
+    is the ellipsoid of `DEVIATIONS` standard deviations about their mean."""
+    lowest_offset: float = -1.0
+    """Lowest offset in units of the largest: 0 for hyperplanes that face outward, -1 for those that face both ways."""
+    number_mean: float = 20.0
+    """Mean number of hyperplanes, where it is unknown."""
+    number_shape: float = 1.0
+    """Shape of the gamma distribution of the intensity; the smaller, the wider."""
 
-    def resolved(self, n_columns: int) -> "Prior":
-        """Check every value and fill the reach in for `n_columns` columns."""
+    inattention: float = 0.03
+    """Directions have components N(0, 1), before they are normalised, in columns that a hyperplane attends to, and
+    components N(0, inattention^2) in the others. The share of hyperplanes that attend to a column is
+    Beta(1/2, b) with b = max(1/2, p / 8): on average they attend to `USUAL_ATTENTION` columns or half of them. Where
+    this is 1, all columns are alike."""
+
+    def check(self) -> None:
+        """Raise an error that names what is wrong."""
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise TypeError(f"prior.{field.name} must be a number, got {value!r}")
-        prior = replace(self, reach=self.reach or float(np.sqrt(n_columns)))
-        for field in fields(prior):
-            value = getattr(prior, field.name)
-            if not np.isfinite(value):
+            if not np.isfinite(float(value)):
                 raise ValueError(f"prior.{field.name} must be finite, got {value}")
-            if field.name != "coefficient_mean" and value <= 0:
+            if field.name in MAY_BE_ZERO and value < 0:
+                raise ValueError(f"prior.{field.name} must not be negative, got {value}")
+            if field.name not in (*MAY_BE_ZERO, "coefficient_mean", "lowest_offset") and value <= 0:
                 raise ValueError(f"prior.{field.name} must be positive, got {value}")
-        return prior
+        if not -1 <= self.lowest_offset < 1:
+            raise ValueError(f"prior.lowest_offset must be at least -1 and less than 1, got {self.lowest_offset}")
+        if self.inattention > 1:
+            raise ValueError(f"prior.inattention must be at most 1, got {self.inattention}")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether coefficients have a known variance, the same for the intercept, and all columns are alike."""
+        return (self.coefficient_shape, self.intercept_variance, self.inattention) == (0, 0, 1) and bool(self.reach)
+
+    def given(self, particle: "Particle") -> "Prior":
+        """The prior once the variance of a particle's coefficients is known."""
+        return replace(self, coefficient_variance=particle.coefficient_variance)
+
+    def scales(self, attends: jax.Array) -> jax.Array:
+        """Standard deviations of the components of directions."""
+        return jnp.where(attends, 1.0, self.inattention)
+
+    def log_number(self, largest: int) -> jax.Array:
+        """Log probabilities of 0, 1, ..., `largest` hyperplanes, with the intensity integrated out."""
+        n = jnp.arange(float(largest + 1))
+        shape, share = self.number_shape, self.number_mean / (self.number_shape + self.number_mean)
+        log_choices = gammaln(shape + n) - gammaln(n + 1) - gammaln(shape)
+        return log_choices + n * jnp.log(share) + shape * jnp.log1p(-share)
+
+
+def paper_prior(n_columns: int) -> Prior:
+    """The paper's form, for inputs in [-1, 1]^p: hyperplanes that hit the ball around them and face outward."""
+    return Prior(
+        coefficient_variance=10.0,
+        coefficient_shape=0.0,
+        intercept_variance=0.0,
+        reach=float(np.sqrt(n_columns)),
+        lowest_offset=0.0,
+        inattention=1.0,
+    )
 
 
 class Particle(NamedTuple):
     """One draw of everything that is unknown. Leading axes count particles."""
 
     normals: jax.Array
-    """(..., m, p) unit vectors."""
+    """(..., m, p) unit vectors; zero for a place that no hyperplane takes."""
     offsets: jax.Array
     """(..., m) signed distances from the origin."""
     coefficients: jax.Array
     """(..., m + 1) output layer, intercept first, float64."""
     noise_variance: jax.Array
     """(...,) sigma^2, float64."""
+    coefficient_variance: jax.Array
+    """(...,) variance of the prior of the coefficients, float64."""
+    intensity: jax.Array
+    """(...,) expected number of hyperplanes, float64; their number where it is known."""
+    attends: jax.Array
+    """(..., m, p) whether each hyperplane attends to each column."""
 
 
-def draw_prior(key: jax.Array, prior: Prior, n_hyperplanes: int, n_columns: int, dtype: DTypeLike) -> Particle:
-    """Draw one particle from the prior."""
-    key_white, key_noise = jax.random.split(key)
-    n_white = n_hyperplanes * (n_columns + 1)
-    white = normal_quantiles(uniforms(key_white, (n_white + n_hyperplanes + 1,)))
-    hyperplanes = from_white(white[:n_white].reshape(n_hyperplanes, n_columns + 1), prior.reach)
+def is_present(normals: jax.Array) -> jax.Array:
+    """Which places (..., m) are taken by a hyperplane."""
+    return jnp.any(normals != 0, axis=-1)
+
+
+def draw_prior(
+    key: jax.Array,
+    prior: Prior,
+    n_places: int,
+    n_columns: int,
+    dtype: DTypeLike,
+    *,
+    unknown_number: bool = False,
+) -> Particle:
+    """Draw one particle from the prior.
+
+    Parameters
+    ----------
+    key, prior, n_columns, dtype
+        Random key, hyperparameters, number of inputs, type of the hyperplanes.
+    n_places : int
+        Places for hyperplanes.
+    unknown_number : bool
+        Whether the number of hyperplanes is random; otherwise every place is taken.
+    """
+    key_white, key_noise, key_scales, key_number, key_attends = jax.random.split(key, 5)
+    n_white = n_places * (n_columns + 1)
+    white = normal_quantiles(uniforms(key_white, (n_white + n_places + 1,)))
+    draws = uniforms(key_attends, (n_places + 1, n_columns))
+    key_rate = jax.random.split(jax.random.fold_in(key_attends, 0), n_columns)
+    few, many = _attention_shapes(n_columns)
+    against = jax.vmap(lambda key: 1 / draw_inverse_gamma(key, many, 1.0))(key_rate)
+    in_favour = few * normal_quantiles(draws[0]) ** 2  # gamma of shape 1/2
+    attends = draws[1:] < in_favour / (in_favour + against)
+    white_planes = white[:n_white].reshape(n_places, n_columns + 1)
+    planes = from_white(white_planes, prior.reach, prior.lowest_offset, prior.scales(attends))
+    present = jnp.ones(n_places, dtype=bool)
+    if unknown_number:
+        log_totals = jax.lax.cumlogsumexp(prior.log_number(n_places))
+        draws = uniforms(key_number, (n_places + 1,))
+        number = jnp.searchsorted(log_totals, log_totals[-1] + jnp.log(draws[-1]))
+        present = jnp.sum(draws[:-1] < draws[:-1, None], axis=1) < number  # any places, each set as likely
+    intensity, variance = draw_scales(key_scales, None, present, jnp.array(1.0), prior, unknown_number)
+    spreads = jnp.sqrt(coefficient_variances(n_places, replace(prior, coefficient_variance=variance)))
+    coefficients = prior.coefficient_mean + spreads * white[n_white:]
     return Particle(
-        normals=hyperplanes.normals.astype(dtype),
-        offsets=hyperplanes.offsets.astype(dtype),
-        coefficients=prior.coefficient_mean + jnp.sqrt(prior.coefficient_variance) * white[n_white:],
+        normals=jnp.where(present[:, None], planes.normals, 0).astype(dtype),
+        offsets=jnp.where(present, planes.offsets, 0).astype(dtype),
+        coefficients=jnp.where(jnp.append(True, present), coefficients, 0.0),
         noise_variance=draw_inverse_gamma(key_noise, prior.noise_shape, prior.noise_scale),
+        coefficient_variance=variance,
+        intensity=intensity,
+        attends=attends,
     )
+
+
+def coefficient_variances(n_places: int, prior: Prior) -> jax.Array:
+    """Variance of each coefficient, intercept first: (n_places + 1,)."""
+    each = jnp.full(n_places + 1, prior.coefficient_variance)
+    return each.at[0].set(jnp.where(jnp.asarray(prior.intercept_variance) > 0, prior.intercept_variance, each[0]))
+
+
+def draw_scales(
+    key: jax.Array,
+    coefficients: jax.Array | None,
+    present: jax.Array,
+    intensity: jax.Array,
+    prior: Prior,
+    unknown_number: bool,
+) -> tuple[jax.Array, jax.Array]:
+    """Draw the total variance of the coefficients given the intensity, then the intensity given it and their number.
+
+    Returns the intensity and the variance of one coefficient. Coefficients of places that are not taken do not count,
+    nor does the intercept where it has a variance of its own; without coefficients it is a draw from the prior.
+    """
+    key_total, key_intensity = jax.random.split(key)
+    counts, deviations = jnp.zeros(1, dtype=bool), jnp.zeros(1)
+    if coefficients is not None:
+        counts = jnp.append(jnp.asarray(prior.intercept_variance) == 0, present)
+        deviations = jnp.where(counts, coefficients - prior.coefficient_mean, 0.0)
+    n_counted, squares = counts.sum(), deviations @ deviations
+    known = jnp.asarray(prior.coefficient_shape) == 0
+    shape = jnp.where(known, 1.0, prior.coefficient_shape)
+    scale = shape * prior.coefficient_variance + 0.5 * intensity * squares
+    total = draw_inverse_gamma(key_total, shape + 0.5 * n_counted, scale)
+    number = present.sum()
+    if unknown_number:
+        half = jnp.where(known, 0.0, 0.5)
+        rate = prior.number_shape / prior.number_mean + 1 + half * squares / total
+        intensity = 1 / draw_inverse_gamma(key_intensity, prior.number_shape + number + half * n_counted, rate)
+    else:
+        intensity = jnp.maximum(number, 1).astype(float)
+    return intensity, jnp.where(known, prior.coefficient_variance, total / intensity)
+
+
+def attention(n_attending: jax.Array, n_others: jax.Array) -> jax.Array:
+    """Probability that a hyperplane attends to each column (p,), to which `n_attending` of `n_others` others attend."""
+    few, many = _attention_shapes(len(n_attending))
+    return (few + n_attending) / (few + many + n_others)
+
+
+def _attention_shapes(n_columns: int) -> tuple[float, float]:
+    """Parameters of the beta distribution of the share of hyperplanes that attend to a column."""
+    return 0.5, max(0.5, 0.5 * n_columns / USUAL_ATTENTION)
+
+
+def draw_attention(key: jax.Array, particle: Particle, prior: Prior) -> jax.Array:
+    """Draw which columns each hyperplane attends to, given the hyperplanes: (m, p).
+
+    The lengths that directions had before they were normalised are auxiliary variables.
+    """
+    key_lengths, key_attends = jax.random.split(key)
+    normals, present = particle.normals.astype(float), is_present(particle.normals)
+    white = normal_quantiles(uniforms(key_lengths, normals.shape))
+    shrunk = jnp.sum((normals / prior.scales(particle.attends)) ** 2, axis=1)
+    lengths = jnp.sum(white**2, axis=1) / jnp.where(present, shrunk, 1.0)
+    squares = lengths[:, None] * normals**2
+    log_odds = jnp.log(prior.inattention) + 0.5 * squares * (1 / jnp.asarray(prior.inattention) ** 2 - 1)
+    counted = jnp.where(present[:, None], particle.attends, False)
+
+    def draw_one(n_attending: jax.Array, unit: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+        draws, log_odds, old, is_there = unit
+        share = attention(n_attending - old, present.sum() - is_there)
+        new = is_there & (jnp.log(1 / draws - 1) < log_odds + jnp.log(share / (1 - share)))
+        return n_attending - old + new, new
+
+    units = (uniforms(key_attends, normals.shape), log_odds, counted, present)
+    attends: jax.Array = jax.lax.scan(draw_one, counted.sum(axis=0), units)[1]
+    return attends
 
 
 def draw_inverse_gamma(key: jax.Array, shape: jax.Array | float, scale: jax.Array | float) -> jax.Array:

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.stats import norm
 
 from hyperplanes.model import Data, Prior
 from hyperplanes.model.features import EXACT
-from hyperplanes.moves.curvature import Curvature, colour, curvature, log_density, solve
+from hyperplanes.moves.curvature import Curvature, by_coordinates, colour, curvature, log_density, n_tilts, solve
 from hyperplanes.moves.state import choose
 from hyperplanes.moves.workspace import Look, Vacancy, Workspace, look, occupy, vacate
 from hyperplanes.process import Hyperplanes, from_white, normal_quantiles, to_white
@@ -40,7 +39,11 @@ class Local(NamedTuple):
 
 def langevin_draws(n_columns: int) -> int:
     """Uniform numbers that `langevin_one` needs."""
-    return 1 + n_columns + STEPS_A_VISIT * (n_columns + 3)
+    return 1 + n_columns + STEPS_A_VISIT * _step_draws(n_columns)
+
+
+def _step_draws(n_columns: int) -> int:
+    return n_columns + 3 + n_tilts(n_columns)
 
 
 def langevin_one(
@@ -55,23 +58,24 @@ def langevin_one(
     unit = _choose_active(draws[0], work.products)
     vacancy = vacate(unit, work, exponent, data, prior)
     old = Hyperplanes(particle.normals[unit].astype(float), particle.offsets[unit].astype(float))
-    start = to_white(old, prior.reach, jnp.linalg.norm(normal_quantiles(draws[1 : p + 1])))
-    start = jnp.append(start[:-1] @ data.axes, start[-1])
+    length = jnp.linalg.norm(normal_quantiles(draws[1 : p + 1]))
+    scales = prior.scales(particle.attends[unit])
+    start = to_white(old, prior.reach, length, prior.lowest_offset, scales)
 
     def step(local: Local, item: tuple[jax.Array, jax.Array]) -> tuple[Local, jax.Array]:
         looks_only, draws = item
         size = SMALLEST_STEP ** draws[1]
         white = jnp.where(looks_only, start, _propose(local, size, normal_quantiles(draws[2:])))
-        proposal = _look_around(white, vacancy, work, data, prior)
+        proposal = _look_around(white, scales, vacancy, work, data, prior)
         stays_active = proposal.feature.any() & (work.products[unit + 1, unit + 1] > 0)
         accepted = (jnp.log(draws[0]) < _log_ratio(local, proposal, size)) & stays_active
         return choose(accepted | looks_only, proposal, local), accepted & ~looks_only
 
     # The first pass only looks around at the start, so that what looks around is compiled once.
     looks_only = jnp.arange(STEPS_A_VISIT + 1) == 0
-    steps = draws[p + 1 :].reshape(STEPS_A_VISIT, p + 3)
+    steps = draws[p + 1 :].reshape(STEPS_A_VISIT, _step_draws(p))
     local, accepted = jax.lax.scan(step, _nowhere(vacancy, data), (looks_only, jnp.concatenate([steps[:1], steps])))
-    hyperplane = from_white(turn_back(local.white, data), prior.reach)
+    hyperplane = from_white(local.white, prior.reach, prior.lowest_offset, scales)
     work = occupy(hyperplane, local.row, local.feature, accepted.any(), vacancy, work)
     return work, accepted.sum() / STEPS_A_VISIT
 
@@ -84,7 +88,7 @@ def _nowhere(vacancy: Vacancy, data: Data) -> Local:
         vacancy.row,
         jnp.array(0.0),
         jnp.zeros(size),
-        Curvature(jnp.ones(size), jnp.zeros(size)),
+        Curvature(jnp.ones(size), jnp.zeros((n_tilts(size - 1), size)), jnp.eye(n_tilts(size - 1))),
     )
 
 
@@ -116,24 +120,21 @@ def _log_ratio(local: Local, proposal: Local, size: jax.Array) -> jax.Array:
     return proposal.log_evidence - local.log_evidence + by_prior + back - forth
 
 
-def _look_around(white: jax.Array, vacancy: Vacancy, work: Workspace, data: Data, prior: Prior) -> Local:
+def _look_around(
+    white: jax.Array, scales: jax.Array, vacancy: Vacancy, work: Workspace, data: Data, prior: Prior
+) -> Local:
     """Evaluate the target around one hyperplane in the vacant place."""
-    length = jnp.linalg.norm(white[:-1])
-    hyperplane = from_white(turn_back(white, data), prior.reach)
-    seen = look(hyperplane, vacancy, work.features, data, prior)
+    plane = from_white(white, prior.reach, prior.lowest_offset, scales)
+    seen = look(plane, vacancy, work.features, data, prior)
     pull, moments = _sum_over_active(seen, vacancy, work.features, data)
-    direction, across = white[:-1] / length, pull[:-1] @ data.axes
-    across = (across - direction * (direction @ across)) / length
-    gradient = jnp.append(across, -prior.reach * norm.pdf(white[-1]) * pull[-1]) - white
     strength = vacancy.exponent / vacancy.noise_variance * (seen.joined.mean**2 + seen.joined.variance)
-    moments = jnp.append(moments[:-1] @ data.axes, moments[-1])
     return Local(
         white,
         seen.feature,
         seen.row,
         seen.joined.log_evidence,
-        gradient,
-        curvature(white, moments, strength, data, prior),
+        by_coordinates(pull, white, scales, prior) - white,
+        curvature(white, scales, moments, strength, data, prior),
     )
 
 
@@ -159,8 +160,3 @@ def _sum_over_active(seen: Look, vacancy: Vacancy, features: jax.Array, data: Da
     start = jnp.zeros((2, data.inputs.shape[1]), dtype=jnp.float64)
     pull, moments = jax.lax.scan(add_block, start, (data.inputs, features, vacancy.residuals, seen.feature))[0]
     return pull, moments
-
-
-def turn_back(white: jax.Array, data: Data) -> jax.Array:
-    """From the axes of the data to those of the columns."""
-    return jnp.append(data.axes @ white[:-1], white[-1])

@@ -16,7 +16,7 @@ def redraw_given_coefficients(
     m, p = particle.normals.shape
     draws = uniforms(key, (p + 3,))
     unit = (draws[0] * m).astype(int)
-    fresh = from_white(normal_quantiles(draws[2:]), prior.reach)
+    fresh = from_white(normal_quantiles(draws[2:]), prior.reach, prior.lowest_offset)
     normals = particle.normals.at[unit].set(fresh.normals.astype(particle.normals.dtype))
     offsets = particle.offsets.at[unit].set(fresh.offsets.astype(particle.offsets.dtype))
     proposed = with_row(products, unit, replaced_row(data, normals, offsets, unit))

@@ -21,6 +21,8 @@ VALUE_MAP = ("viridis", 0.3, 1.0)
 out so that dark lines stay visible everywhere."""
 UNCERTAINTY_MAP = "YlOrBr"
 """Colours of widths, which must not be mistaken for values."""
+N_POINTS = 33
+"""Of the line that a hyperplane is drawn as."""
 HYPERPLANE_COLOR = "black"
 TRUTH_COLOR = "#d7191c"
 FUNCTION_BAND_COLOR = "#1f5fa8"
@@ -87,9 +89,8 @@ def plot_hyperplanes(
     matplotlib Axes
     """
     rectangle = _rectangle(model, bounds)
-    normals, offsets = _posterior_lines(model, n_sets)
     settings = {"color": HYPERPLANE_COLOR, "alpha": _line_opacity(n_sets), "linewidth": 0.6, "zorder": 3, **style}
-    return _add_lines(_axes(ax), normals, offsets, rectangle, settings)
+    return _add_lines(_axes(ax), _posterior_lines(model, n_sets, rectangle), rectangle, settings)
 
 
 def plot_surface(
@@ -293,7 +294,8 @@ def _draw_cut(ax: Any, model: HyperplaneProcessRegressor, X: Floats, y: Floats, 
 def _draw_truth(ax: Any, frame: Frame, **style: Any) -> None:
     if frame.truth is not None:
         settings = {"color": TRUTH_COLOR, "zorder": 4, **style}
-        _add_lines(ax, frame.truth.normals, frame.truth.offsets, frame.rectangle, settings)
+        lines = clip_lines(frame.truth.normals, frame.truth.offsets, frame.rectangle)
+        _add_lines(ax, lines, frame.rectangle, settings)
 
 
 def _frame(model: HyperplaneProcessRegressor, X: Floats, y: Floats, truth: Truth | None) -> Frame:
@@ -331,26 +333,28 @@ def _nameless() -> Iterator[None]:
         yield
 
 
-def _posterior_lines(model: HyperplaneProcessRegressor, n_sets: int) -> tuple[Floats, Floats]:
-    """Return normals and offsets, in the user's units, of evenly weighted particles."""
+def _posterior_lines(model: HyperplaneProcessRegressor, n_sets: int, rectangle: Rectangle) -> Floats:
+    """Return the hyperplanes of evenly weighted particles as lines (k, N_POINTS, 2) in the user's units.
+
+    They are straight in the model's units, and bent where it compresses outlying inputs.
+    """
     posterior, scaler = model.posterior_, model.input_scaler_
     total = np.cumsum(np.exp(np.asarray(posterior.log_weights)))
     chosen = np.searchsorted(total, (np.arange(n_sets) + 0.5) / n_sets * total[-1])
     normals = np.asarray(posterior.normals)[chosen].reshape(-1, 2)
     offsets = np.asarray(posterior.offsets)[chosen].ravel()
-    # <n, (x - c) / s> = mu is <n / s, x> = mu + <n / s, c>.
-    scaled = normals / np.asarray(scaler.scale_)
-    return scaled, offsets + scaled @ np.asarray(scaler.center_)
+    constant = np.isinf(scaler.scale_)  # an input without effect, drawn as it is
+    low, high = (np.where(constant, corner, scaler.to_model(corner)) for corner in rectangle)
+    ends = clip_lines(np.where(constant, 0.0, normals), offsets, Rectangle(low, high))
+    points = ends[:, :1] + np.linspace(0, 1, N_POINTS)[:, None] * (ends[:, 1:] - ends[:, :1])
+    return np.where(constant, points, scaler.to_user(points))
 
 
-def _add_lines(
-    ax: Any, normals: ArrayLike, offsets: ArrayLike, rectangle: Rectangle, settings: Mapping[str, Any]
-) -> Any:
+def _add_lines(ax: Any, lines: Floats, rectangle: Rectangle, settings: Mapping[str, Any]) -> Any:
     _pyplot()
     from matplotlib.collections import LineCollection
 
-    segments = list(clip_lines(normals, offsets, rectangle))
-    ax.add_collection(LineCollection(segments, **settings), autolim=False)
+    ax.add_collection(LineCollection(list(lines), **settings), autolim=False)
     ax.set(xlim=rectangle.extent[:2], ylim=rectangle.extent[2:])
     return ax
 
@@ -367,10 +371,10 @@ def _scatter_near(ax: Any, cut: Slice, rectangle: Rectangle, X: Floats, y: Float
 
 
 def _rectangle(model: HyperplaneProcessRegressor, bounds: ArrayLike | None) -> Rectangle:
-    center, scale = np.asarray(model.input_scaler_.center_), np.asarray(model.input_scaler_.scale_)
-    if len(center) != 2:
-        raise ValueError(f"this picture needs a model of 2 inputs, got one of {len(center)}")
-    limits = np.stack([center - scale, center + scale], axis=1) if bounds is None else np.asarray(bounds, dtype=float)
+    fitted = model.input_range_.T
+    if len(fitted) != 2 or model.n_features_in_ != 2:
+        raise ValueError(f"this picture needs a model of 2 inputs, got one of {len(fitted)}")
+    limits = fitted if bounds is None else np.asarray(bounds, dtype=float)
     if limits.shape != (2, 2) or not np.isfinite(limits).all() or (limits[:, 0] >= limits[:, 1]).any():
         raise ValueError(
             "bounds must be a finite (low, high) of each of 2 inputs with low < high, "

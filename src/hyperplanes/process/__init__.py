@@ -5,7 +5,7 @@ Hyperplanes   `Hyperplanes`, `from_points`, `to_points`, `canonical`, `translate
 Windows       `Ball`, `Box`, `ConvexHull`, `hits`, `n_hits`
 Measure       `measure`, `mean_absolute_component`
 Process       `HyperplaneProcess`, `Realisations`, `draw_in_ball`
-White noise   `from_white`, `to_white`, `uniforms`, `normal_quantiles`
+White noise   `from_white`, `to_white`, `support`, `uniforms`, `normal_quantiles`
 Cells         `Shell`, `Sector`, `shells`, `sectors`, `lies_in`
 Propositions  `superpose`, `thin`, `split` (1), `restrict` (2), `split_domain` (3)
 """
@@ -25,7 +25,7 @@ from hyperplanes.process.hyperplanes import (
 )
 from hyperplanes.process.measure import mean_absolute_component, measure
 from hyperplanes.process.poisson import HyperplaneProcess, Realisations, draw_in_ball
-from hyperplanes.process.white import from_white, normal_quantiles, to_white, uniforms
+from hyperplanes.process.white import from_white, normal_quantiles, support, to_white, uniforms
 from hyperplanes.process.windows import Ball, Box, ConvexHull, Window, hits, n_hits
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "split",
     "split_domain",
     "superpose",
+    "support",
     "thin",
     "to_numpy",
     "to_points",

@@ -1,0 +1,125 @@
+"""Columns as people have them: text becomes columns of 0 and 1, and missing values are filled in and marked."""
+
+from datetime import date, time, timedelta
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hyperplanes.estimators.scaling import Floats
+
+Categories: TypeAlias = tuple[tuple[str, ...] | None, ...]
+
+MOST_CATEGORIES = 100
+MISSING = "missing"
+OF_TEXT = ("str", "large_string", "category", "categorical", "dictionary", "enum", "utf8")
+"""How the types of data frame columns begin that hold text or categories, in lower case."""
+TIMES = (date, time, timedelta)
+
+
+class Columns(NamedTuple):
+    """What was learned of the columns of a training table."""
+
+    categories: Categories
+    """Of each column of a data frame that holds text, in the order of its columns of 0 and 1; None for numbers. Empty
+    where no column holds text."""
+    medians: Floats
+    """Of each column of numbers, once text has become numbers: they stand for missing values."""
+    has_missing: NDArray[np.bool_]
+    """Which of those columns had missing values, and get a column that marks them."""
+
+    def fill(self, numbers: Floats) -> Floats:
+        """Fill missing values in, and append a column of 0 and 1 for each column that had some in training."""
+        missing = np.isnan(numbers)
+        filled = np.where(missing, self.medians, numbers)
+        return np.column_stack([filled, missing[:, self.has_missing]]) if self.has_missing.any() else filled
+
+
+def text_columns(table: Any) -> list[int]:
+    """Positions of the columns of a data frame that hold text or categories; none for an array."""
+    if not hasattr(table, "columns") or not hasattr(table, "dtypes"):
+        return []
+    kinds = [str(kind).lower() for kind in table.dtypes]
+    return [k for k, kind in enumerate(kinds) if kind.startswith(OF_TEXT) or (kind == "object" and _has_text(table, k))]
+
+
+def learn_categories(table: Any, counted: NDArray[np.bool_] | None = None) -> Categories:
+    """Categories of each column of a data frame, for `Columns`, in all rows or in those that count."""
+    textual = text_columns(table)
+    if not textual:
+        return ()
+    return tuple(_categories(table, k, counted) if k in textual else None for k in range(len(table.columns)))
+
+
+def learn_columns(numbers: Floats, row_weights: Floats, categories: Categories) -> Columns:
+    """Medians and missing values of the columns (n, q) of a training table in which text has become numbers."""
+    missing = np.isnan(numbers)
+    medians = np.zeros(numbers.shape[1])
+    for k in np.flatnonzero(~missing.all(axis=0)):
+        there = ~missing[:, k]
+        medians[k] = _median(numbers[there, k], row_weights[there])
+    return Columns(categories, medians, np.asarray(missing.any(axis=0)))
+
+
+def _median(values: Floats, row_weights: Floats) -> float:
+    """Median of values that count as often as their weights say."""
+    order = np.argsort(values, kind="stable")
+    totals = np.cumsum(row_weights[order])
+    at = (np.searchsorted(totals, 0.5 * totals[-1], side=side) for side in ("left", "right"))
+    low, high = (float(values[order[min(k, len(order) - 1)]]) for k in at)
+    return 0.5 * low + 0.5 * high
+
+
+def spread_text(table: Any, categories: Categories) -> Floats:
+    """Numbers of a data frame: text becomes a column of 0 and 1 for each category, or one where there are two.
+
+    A category that was not in training is none of the known ones: all its columns are 0.
+    """
+    if not hasattr(table, "columns"):
+        raise TypeError("X must be a data frame, as in fit: some of its columns hold text")
+    parts = []
+    for k, known in enumerate(categories):
+        values = _column(table, k)
+        if known is None:
+            parts.append(np.array([np.nan if _is_missing(value) else value for value in values], dtype=np.float64))
+            continue
+        texts = np.array([MISSING if _is_missing(value) else str(value) for value in values], dtype=object)
+        parts.extend((texts == name).astype(np.float64) for name in (known[1:] if len(known) == 2 else known))
+    return np.column_stack(parts)
+
+
+def _has_text(table: Any, k: int) -> bool:
+    """Whether a column of objects holds other things than numbers."""
+    values = [value for value in _column(table, k) if not _is_missing(value)]
+    if any(isinstance(value, TIMES) for value in values):
+        raise ValueError(
+            f"column {table.columns[k]!r} holds dates or times: turn them into numbers of a unit you choose"
+        )
+    return not all(isinstance(value, Real | np.bool_) for value in values)
+
+
+def _categories(table: Any, k: int, counted: NDArray[np.bool_] | None) -> tuple[str, ...]:
+    values = _column(table, k)
+    kept = values if counted is None else [value for value, counts in zip(values, counted, strict=True) if counts]
+    texts = {MISSING if _is_missing(value) else str(value) for value in kept}
+    if len(texts) > MOST_CATEGORIES:
+        raise ValueError(
+            f"column {table.columns[k]!r} holds {len(texts)} different texts, more than {MOST_CATEGORIES}: "
+            "drop it, group them, or turn it into numbers"
+        )
+    return tuple(sorted(texts))
+
+
+def _column(table: Any, k: int) -> list[Any]:
+    column = table.iloc[:, k] if hasattr(table, "iloc") else table[table.columns[k]]
+    values: list[Any] = column.to_list()
+    return values
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN and what pandas writes for a missing value differ from themselves, or are None."""
+    if value is None:
+        return True
+    same = value == value
+    return same is not True and not bool(np.all(same)) if isinstance(same, bool | np.bool_) else True

@@ -1,0 +1,36 @@
+"""The posterior of the number of hyperplanes."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hyperplanes.estimators.scaling import Floats
+from hyperplanes.inference import Posterior
+
+TAIL = 0.025
+
+
+class NumberOfHyperplanes(NamedTuple):
+    """Of those beyond which there is a training row."""
+
+    mean: float
+    """Posterior mean."""
+    median: int
+    """Posterior median."""
+    low: int
+    """Lower end of the central 95%."""
+    high: int
+    """Upper end of the central 95%."""
+    probabilities: Floats
+    """Of 0, 1, 2, ... hyperplanes."""
+
+
+def summarise_number(posterior: Posterior) -> NumberOfHyperplanes:
+    """Summarise the active hyperplanes of weighted particles."""
+    counts = np.bincount(posterior.n_active, weights=np.exp(posterior.log_weights))
+    probabilities = np.asarray(counts / counts.sum(), dtype=np.float64)
+    totals = np.cumsum(probabilities)
+    low, median, high = (int(np.searchsorted(totals, level)) for level in (TAIL, 0.5, 1 - TAIL))
+    return NumberOfHyperplanes(
+        float(probabilities @ np.arange(len(probabilities))), median, low, min(high, len(totals) - 1), probabilities
+    )

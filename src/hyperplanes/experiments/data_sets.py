@@ -1,0 +1,92 @@
+"""Tables for comparisons: simulated ones, and measured ones that may be shared (see `data/SOURCES.md`)."""
+
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
+
+from hyperplanes.experiments.simulate import simulate
+
+Floats = NDArray[np.float64]
+
+N_ROWS = 1000
+TEST_SHARE = 0.25
+
+
+class DataSet(NamedTuple):
+    """Inputs and response, as numbers."""
+
+    X: Floats
+    """(n, p)."""
+    y: Floats
+    """(n,)."""
+
+
+def load_abalone() -> DataSet:
+    """Rings of 4177 abalones from their sex (three columns of 0 and 1) and seven measurements."""
+    rows = _read("abalone.csv")
+    sexes = np.array([[row[0] == sex for sex in ("F", "I", "M")] for row in rows], dtype=np.float64)
+    numbers = np.array([row[1:] for row in rows], dtype=np.float64)
+    return DataSet(np.column_stack([sexes, numbers[:, :-1]]), numbers[:, -1])
+
+
+def load_red_wine() -> DataSet:
+    """Quality of 1599 red wines from eleven measurements. 240 rows are exact copies of others."""
+    numbers = np.array(_read("winequality-red.csv"), dtype=np.float64)
+    return DataSet(numbers[:, :-1], numbers[:, -1])
+
+
+def _read(name: str) -> list[list[str]]:
+    lines = (files("hyperplanes.experiments") / "data" / name).read_text(encoding="utf-8").splitlines()
+    return [line.split(",") for line in lines[1:]]
+
+
+def _friedman1(seed: int) -> DataSet:
+    return DataSet(*make_friedman1(N_ROWS, noise=1.0, random_state=seed))
+
+
+def _of_the_paper(n_columns: int, n_hyperplanes: int) -> Callable[[int], DataSet]:
+    def draw(seed: int) -> DataSet:
+        simulation = simulate(seed, n_rows=N_ROWS, n_columns=n_columns, n_hyperplanes=n_hyperplanes)
+        return DataSet(simulation.X, simulation.y)
+
+    return draw
+
+
+def _with_noise_columns(draw: Callable[[int], DataSet], n_columns: int) -> Callable[[int], DataSet]:
+    """Append columns that have nothing to do with the response."""
+
+    def noisy(seed: int) -> DataSet:
+        X, y = draw(seed)
+        return DataSet(np.column_stack([X, np.random.default_rng(seed).uniform(size=(len(X), n_columns))]), y)
+
+    return noisy
+
+
+DATA_SETS: Mapping[str, Callable[[int], DataSet]] = MappingProxyType(
+    {
+        "friedman1": _friedman1,
+        "friedman2": lambda seed: DataSet(*make_friedman2(N_ROWS, noise=125.0, random_state=seed)),
+        "friedman3": lambda seed: DataSet(*make_friedman3(N_ROWS, noise=0.1, random_state=seed)),
+        "diabetes": lambda seed: DataSet(*load_diabetes(return_X_y=True)),
+        "abalone": lambda seed: load_abalone(),
+        "wine": lambda seed: load_red_wine(),
+        "paper_p5m5": _of_the_paper(5, 5),
+        "paper_p20m10": _of_the_paper(20, 10),
+        "friedman1_noise20": _with_noise_columns(_friedman1, 20),
+        "friedman1_noise100": _with_noise_columns(_friedman1, 100),
+    }
+)
+"""Name of a data set -> function from a seed to it; measured ones are the same for every seed."""
+
+
+def split_rows(data: DataSet, seed: int) -> tuple[DataSet, DataSet]:
+    """Training and test rows, 75% and 25% at random."""
+    order = np.random.default_rng(seed).permutation(len(data.y))
+    n_test = round(TEST_SHARE * len(order))
+    train, test = order[n_test:], order[:n_test]
+    return DataSet(data.X[train], data.y[train]), DataSet(data.X[test], data.y[test])

@@ -3,9 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 BENCH := .venv/.benchmarks
+BDE := .venv/.bde
 JOBS ?= 2
 
-.PHONY: demo test lint benchmark calibration clean
+.PHONY: demo test lint benchmark calibration tables clean
 
 demo: $(STAMP)
 	$(BIN)/hyperplanes demo --out demo.png
@@ -22,6 +23,9 @@ lint: $(STAMP)
 benchmark: $(BENCH)
 	$(BIN)/python benchmarks/foundation.py
 
+tables: $(BDE)
+	$(BIN)/python benchmarks/tables.py --picture ranks.png
+
 calibration: $(STAMP)
 	$(BIN)/python benchmarks/calibration.py
 
@@ -33,6 +37,11 @@ $(STAMP): pyproject.toml constraints.txt
 
 $(BENCH): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[benchmarks]"
+	touch $@
+
+$(BDE): $(BENCH)
+	$(PYTHON) -m venv .venv/bde
+	.venv/bde/bin/python -m pip install --quiet sklearn-contrib-bde
 	touch $@
 
 clean:

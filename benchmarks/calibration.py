@@ -22,6 +22,7 @@ from hyperplanes.experiments.calibration import (
     OUTPUT_LAYER,
     STATISTICS,
     TWO_UNITS,
+    UNKNOWN_NUMBER,
     Case,
     Procedure,
     calibrate,
@@ -43,6 +44,7 @@ from hyperplanes.moves.rounds import alone
 
 SAMPLERS: dict[str, tuple[Procedure, Case]] = {
     "auto": (fits(Settings(n_hyperplanes=2)), TWO_UNITS),
+    "unknown number": (fits(Settings(n_hyperplanes=None)), UNKNOWN_NUMBER),
     "paper": (fits(Settings(n_hyperplanes=2, sampler="paper", n_particles=500, n_steps=50)), TWO_UNITS),
 }
 MOVES: dict[str, tuple[Procedure, Case]] = {

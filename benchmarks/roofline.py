@@ -19,7 +19,7 @@ import numpy as np
 
 from hyperplanes.experiments.simulate import simulate
 from hyperplanes.inference.tiles import COMPILER_OPTIONS, tile_size
-from hyperplanes.model import Data, Prior, draw_prior, make_data
+from hyperplanes.model import Data, draw_prior, make_data, paper_prior
 from hyperplanes.model.features import EXACT
 from hyperplanes.moves import State, collapsed_round, make_state
 from hyperplanes.moves.candidates import N_CANDIDATES, N_GUESSES, N_REFINEMENTS
@@ -66,7 +66,7 @@ def rate_of_round(case: str, n_particles: int) -> dict[str, Any]:
     n_columns, n_hyperplanes = CASES[case]
     simulation = simulate(1, n_rows=3750, n_columns=n_columns, n_hyperplanes=n_hyperplanes)
     with jax.enable_x64(True):
-        data, prior = make_data(simulation.X, simulation.y), Prior().resolved(n_columns)
+        data, prior = make_data(simulation.X, simulation.y), paper_prior(n_columns)
         tile = tile_size(data, n_hyperplanes, n_particles, 2**36)
         keys = jax.random.split(jax.random.key(0), tile)
 

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from hyperplanes import HyperplaneProcessRegressor
+from hyperplanes import HyperplaneProcessRegressor, paper_prior
 from hyperplanes.experiments.metrics import coverage, mean_width, rmse
 from hyperplanes.experiments.simulate import Simulation, Split, simulate, split
 from predictions import COVERAGE, Prediction
 
-CASES = {"p2m2": (2, 2), "p10m10": (10, 10), "p20m10": (20, 10), "p50m10": (50, 10), "p2m40": (2, 40)}
+CASES = {"p2m2": (2, 2), "p5m5": (5, 5), "p10m10": (10, 10), "p20m10": (20, 10), "p50m10": (50, 10), "p2m40": (2, 40)}
 TIMES_OURS = 10
 """Budget of the rivals on the same posterior, in units of the mean time of `auto`."""
 AS_NEAR = 1.05
@@ -35,12 +35,26 @@ AS_NEAR = 1.05
 Score = dict[str, Any]
 
 
-def hyperplanes(sampler: str, **settings: Any) -> Callable[[Simulation, Simulation, int], Prediction]:
+def told(sampler: str, **settings: Any) -> Callable[[Simulation, Simulation, int], Prediction]:
+    """With the number of hyperplanes and the paper's prior, that of the generator up to the scale of coefficients."""
+
     def run(train: Simulation, test: Simulation, seed: int) -> Prediction:
-        n_hyperplanes = len(train.offsets)
-        model = HyperplaneProcessRegressor(n_hyperplanes, sampler=sampler, random_state=seed, **settings)
+        known = {"n_hyperplanes": len(train.offsets), "prior": paper_prior(train.X.shape[1])}
+        return hyperplanes(**known, sampler=sampler, **settings)(train, test, seed)
+
+    return run
+
+
+def hyperplanes(**settings: Any) -> Callable[[Simulation, Simulation, int], Prediction]:
+    def run(train: Simulation, test: Simulation, seed: int) -> Prediction:
+        model = HyperplaneProcessRegressor(random_state=seed, **settings)
         model.fit(train.X, train.y)
+        number = model.n_hyperplanes_
+        n_true = int(np.any(train.offsets < train.X @ train.normals.T, axis=0).sum())
         details = {
+            "n_hyperplanes": [number.low, number.mean, number.high],
+            "n_true": n_true,
+            "number_covered": number.low <= n_true <= number.high,
             "log_evidence": model.log_evidence_,
             "log_evidence_error": model.log_evidence_error_,
             "n_distinct": model.diagnostics_.n_distinct,
@@ -53,8 +67,9 @@ def hyperplanes(sampler: str, **settings: Any) -> Callable[[Simulation, Simulati
 
 
 OURS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
-    "auto": hyperplanes("auto"),
-    "paper": hyperplanes("paper", n_particles=1000, n_steps=100),
+    "auto": told("auto"),
+    "unset": hyperplanes(),
+    "paper": told("paper", n_particles=1000, n_steps=100),
 }
 SAME_POSTERIOR = {"blackjax": "tempered_smc", "nuts": "nuts"}
 """Functions of `sampler_rivals` that take a budget in seconds."""
@@ -128,6 +143,8 @@ def summarise(scores: list[Score], ours: list[Score]) -> dict[str, float | None]
     names = ["seconds", "rmse_to_truth", "function_covered", "function_width", "response_covered", "response_width"]
     means = {name: float(np.mean([score[name] for score in scores])) for name in names}
     summary = {"rmse": float(np.median([score["rmse"] for score in scores])), **means}
+    if "number_covered" in scores[0]:
+        summary["number_covered"] = float(np.mean([score["number_covered"] for score in scores]))
     if not scores[0]["path"]:
         return summary
     slower = np.median([times_slower(score, our) for score, our in zip(scores, ours, strict=True)], axis=0)
@@ -145,8 +162,8 @@ def times_slower(rival: Score, ours: Score) -> tuple[float, float]:
 def evidence_spread(case: str, n_seeds: int) -> dict[str, Any]:
     """Standard deviation of the log evidence over seeds on one data set, beside the error that a single run reports."""
     train, _ = data_set(case, 1)
-    n_hyperplanes = len(train.offsets)
-    models = [HyperplaneProcessRegressor(n_hyperplanes, random_state=seed) for seed in range(n_seeds)]
+    known = {"n_hyperplanes": len(train.offsets), "prior": paper_prior(train.X.shape[1])}
+    models = [HyperplaneProcessRegressor(**known, random_state=seed) for seed in range(n_seeds)]
     evidences, errors = np.array([(m.fit(train.X, train.y).log_evidence_, m.log_evidence_error_) for m in models]).T
     spread = {"deviation": float(evidences.std(ddof=1)), "mean_error_reported": float(errors.mean())}
     return {"case": case, **spread, "log_evidences": evidences.tolist(), "errors": errors.tolist()}

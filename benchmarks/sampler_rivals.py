@@ -33,8 +33,8 @@ from blackjax.smc.tuning.from_kernel_info import update_scale_from_acceptance_ra
 from blackjax.smc.tuning.from_particles import particles_stds
 from numpyro.infer.hmc import HMCState, hmc
 
-from hyperplanes import Prior
-from hyperplanes.estimators.scaling import Scaler, input_scaler, response_scaler
+from hyperplanes import Prior, paper_prior
+from hyperplanes.estimators.scaling import Scaler, range_scaler, response_scaler
 from hyperplanes.experiments.metrics import rmse
 from hyperplanes.experiments.simulate import Simulation
 from hyperplanes.inference.compilation import keep_compiled_programs
@@ -77,9 +77,9 @@ class Draws(NamedTuple):
 
 
 def make_problem(train: Simulation) -> Problem:
-    inputs, response = input_scaler(train.X), response_scaler(train.y)
+    inputs, response = range_scaler(train.X), response_scaler(train.y, np.ones(len(train.y)))
     data = make_data(inputs.to_model(train.X), response.to_model(train.y))
-    return Problem(data, Prior().resolved(data.n_columns), inputs, response)
+    return Problem(data, paper_prior(data.n_columns), inputs, response)
 
 
 def predict_mean(problem: Problem, test: Simulation, draws: Draws) -> Floats:
@@ -173,7 +173,7 @@ def _complete(keys: jax.Array, positions: Position, data: Data, prior: Prior) ->
         key, position = keyed
         planes, noise_variance = position.hyperplanes(prior), jnp.exp(position.log_noise)
         conditional = gaussian.condition(cross_products(data, *planes), noise_variance, 1.0, prior)
-        return Particle(*planes, gaussian.draw_coefficients(key, conditional), noise_variance)
+        return _particle(planes, gaussian.draw_coefficients(key, conditional), noise_variance, prior)
 
     particles: Particle = jax.lax.map(one, (keys, positions))
     return particles
@@ -231,7 +231,7 @@ def nuts(train: Simulation, test: Simulation, seed: int, budget: float) -> Predi
             positions = jax.tree.map(lambda *leaves: np.concatenate(leaves), *[chain.positions for chain in chosen])
             n = len(positions.log_noise)
             particles = _complete(jax.random.split(key_draws, n), positions, *known)
-            return Draws(*jax.tree.map(np.asarray, particles), log_weights=np.full(n, -np.log(n)))
+            return Draws(*jax.tree.map(np.asarray, particles[:4]), log_weights=np.full(n, -np.log(n)))
 
         used = float(max(chain.seconds[-1] for chain in chains))
         stages = {used / 2**k: [chain.kept(used / 2**k) for chain in chains] for k in range(6, -1, -1)}
@@ -269,7 +269,7 @@ class Unknowns(NamedTuple):
     def particle(self, prior: Prior) -> Particle:
         """In the units of the model."""
         coefficients = prior.coefficient_mean + jnp.sqrt(prior.coefficient_variance) * self.white_coefficients
-        return Particle(*self.position.hyperplanes(prior), coefficients, jnp.exp(self.position.log_noise))
+        return _particle(self.position.hyperplanes(prior), coefficients, jnp.exp(self.position.log_noise), prior)
 
 
 def log_prior_of_all(unknowns: Unknowns, prior: Prior) -> jax.Array:
@@ -345,7 +345,7 @@ def tempered_smc(train: Simulation, test: Simulation, seed: int, budget: float) 
                 break
             particles = jax.vmap(lambda unknowns: unknowns.particle(problem.prior))(run.state.particles)
             weights = np.maximum(np.asarray(run.state.weights), TINY)
-            draws = Draws(*jax.tree.map(np.asarray, particles), log_weights=np.log(weights))
+            draws = Draws(*jax.tree.map(np.asarray, particles[:4]), log_weights=np.log(weights))
             path.append((run.seconds, predict_mean(problem, test, draws)))
             details = {"seconds": run.seconds, "n_steps": run.n_steps, "n_leapfrogs": n_leapfrogs}
             n_leapfrogs *= 2
@@ -377,7 +377,7 @@ def chain_from_truth(train: Simulation, test: Simulation, seed: int) -> Predicti
                 kept.append(jax.tree.map(np.asarray, states.particle))
         particles = jax.tree.map(lambda *leaves: np.concatenate(leaves), *kept)
         n = len(particles.offsets)
-        return predict(problem, test, Draws(*particles, log_weights=np.full(n, -np.log(n))))
+        return predict(problem, test, Draws(*particles[:4], log_weights=np.full(n, -np.log(n))))
 
 
 def true_particle(train: Simulation, problem: Problem) -> Particle:
@@ -387,12 +387,15 @@ def true_particle(train: Simulation, problem: Problem) -> Particle:
     offsets = (train.offsets - train.normals @ problem.inputs.center_) / lengths
     coefficients = np.append(train.coefficients[0] - problem.response.center_, train.coefficients[1:] * lengths)
     inside = np.clip(offsets, 1e-6, problem.prior.reach * (1 - 1e-6))  # scaling may push an offset over the edge
-    return Particle(
-        normals=jnp.asarray(stretched / lengths[:, None], jnp.float32),
-        offsets=jnp.asarray(inside, jnp.float32),
-        coefficients=jnp.asarray(coefficients / problem.response.scale_),
-        noise_variance=jnp.asarray((train.noise / problem.response.scale_) ** 2),
-    )
+    planes = Hyperplanes(jnp.asarray(stretched / lengths[:, None], jnp.float32), jnp.asarray(inside, jnp.float32))
+    noise_variance = jnp.asarray((train.noise / problem.response.scale_) ** 2)
+    return _particle(planes, jnp.asarray(coefficients / problem.response.scale_), noise_variance, problem.prior)
+
+
+def _particle(planes: Hyperplanes, coefficients: jax.Array, noise_variance: jax.Array, prior: Prior) -> Particle:
+    """A particle of a plain prior, whose scales are known."""
+    scales = jnp.asarray(prior.coefficient_variance, float), jnp.asarray(float(len(planes.offsets)))
+    return Particle(*planes, coefficients, noise_variance, *scales, jnp.zeros(planes.normals.shape, dtype=bool))
 
 
 # Other models.

@@ -50,7 +50,7 @@ def fit(
     response : (n,)
         Response, standardised.
     row_weights : (n,), optional
-        Relative precision of each row.
+        How often each row counts.
     prior : Prior
         Hyperparameters.
     settings : Settings

@@ -57,6 +57,9 @@ def run_chain(
     for name, value in (("n_hyperplanes", n_hyperplanes), ("n_iterations", n_iterations)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
+    prior.check()
+    if not prior.is_plain:
+        raise ValueError("run_chain needs a prior as plain as paper_prior(n_columns)")
     keep_compiled_programs()
     with jax.enable_x64(True):
         data = make_data(inputs, response)

@@ -118,8 +118,6 @@ def _column(table: Any, k: int) -> list[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN and what pandas writes for a missing value differ from themselves, or are None."""
-    if value is None:
-        return True
+    """Whether a value is None, NaN or what pandas writes for a missing one: none of them equals itself."""
     same = value == value
-    return same is not True and not bool(np.all(same)) if isinstance(same, bool | np.bool_) else True
+    return value is None or not (isinstance(same, bool | np.bool_) and bool(same))

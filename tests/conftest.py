@@ -2,6 +2,7 @@
 
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -16,6 +17,13 @@ os.environ.setdefault("HYPERPLANES_CACHE", str(Path(__file__).parents[1] / ".pyt
 
 settings.register_profile("reproducible", derandomize=True, deadline=None)
 settings.load_profile("reproducible")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_compiled_programs() -> Iterator[None]:
+    """Every compiled program maps pieces of memory, of which Linux allows a process 65,530; then JAX crashes."""
+    yield
+    jax.clear_caches()
 
 
 @pytest.fixture

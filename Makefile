@@ -41,7 +41,7 @@ $(BENCH): $(STAMP)
 
 $(BDE): $(BENCH)
 	$(PYTHON) -m venv .venv/bde
-	.venv/bde/bin/python -m pip install --quiet sklearn-contrib-bde
+	.venv/bde/bin/python -m pip install --quiet sklearn-contrib-bde==1.0.2 $$(grep -E "^(jax|numpy)==" constraints.txt)
 	touch $@
 
 clean:

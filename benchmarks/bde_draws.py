@@ -1,4 +1,4 @@
-"""Draws of Bayesian deep ensembles, in an environment of their own: see `sampler_rivals.deep_ensembles`.
+"""Draws of Bayesian deep ensembles, in an environment of their own: see `deep_ensembles.draw`.
 
 Reads inputs, response, new inputs and a seed from one .npz file, all standardised; writes draws of mean and standard
 deviation at the new inputs, and the seconds that they took, to another. Its command line is those two files.

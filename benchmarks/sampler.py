@@ -73,7 +73,7 @@ OURS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
 }
 SAME_POSTERIOR = {"blackjax": "tempered_smc", "nuts": "nuts"}
 """Functions of `sampler_rivals` that take a budget in seconds."""
-OTHERS = {"truth": "chain_from_truth", "bde": "deep_ensembles", "bart": "bart", "xgboost": "bootstrapped_xgboost"}
+OTHERS = {"truth": "chain_from_truth", "bde": "bde", "bart": "bart", "xgboost": "bootstrapped_xgboost"}
 """Functions of `sampler_rivals`."""
 METHODS = [*OURS, *SAME_POSTERIOR, *OTHERS]
 

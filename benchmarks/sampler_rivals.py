@@ -9,15 +9,10 @@ in batches a gradient then takes less than half the time, and on one data set wi
 Other models: Bayesian deep ensembles, BART, bootstrapped XGBoost. A yardstick: our own moves started at the truth.
 """
 
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import blackjax
@@ -33,6 +28,7 @@ from blackjax.smc.tuning.from_kernel_info import update_scale_from_acceptance_ra
 from blackjax.smc.tuning.from_particles import particles_stds
 from numpyro.infer.hmc import HMCState, hmc
 
+import deep_ensembles
 from hyperplanes import Prior, paper_prior
 from hyperplanes.estimators.scaling import Scaler, range_scaler, response_scaler
 from hyperplanes.experiments.metrics import rmse
@@ -400,32 +396,12 @@ def _particle(planes: Hyperplanes, coefficients: jax.Array, noise_variance: jax.
 
 # Other models.
 
-BDE_FOLDER = Path(sys.prefix) / "bde"
-BDE_SETUP = """Bayesian deep ensembles need an older BlackJAX than hyperplanes, so they get an environment of their own:
-    {python} -m venv {folder}
-    {folder}/bin/python -m pip install sklearn-contrib-bde==1.0.2 jax=={jax} numpy=={numpy}"""
 
-
-def deep_ensembles(train: Simulation, test: Simulation, seed: int) -> Prediction:
-    """sklearn-contrib-bde with the settings of its README, one device a core. Its seconds include its compilation."""
-    python = BDE_FOLDER / "bin" / "python"
-    if not python.exists():
-        versions = {"jax": jax.__version__, "numpy": np.__version__}
-        raise SystemExit(BDE_SETUP.format(python=sys.executable, folder=BDE_FOLDER, **versions))
-    center, scale = train.X.mean(axis=0), train.X.std(axis=0)
-    response = response_scaler(train.y)
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "source.npz", Path(folder) / "target.npz"
-        rows = {"inputs": (train.X - center) / scale, "new_inputs": (test.X - center) / scale}
-        np.savez(source, **rows, response=response.to_model(train.y), seed=seed)
-        command = [python, Path(__file__).with_name("bde_draws.py"), source, target]
-        flags = f"--xla_force_host_platform_device_count={joblib.cpu_count()}"
-        subprocess.run(command, check=True, env={**os.environ, "XLA_FLAGS": flags, "TQDM_DISABLE": "1"})
-        draws = np.load(target)
-        mean, deviation, seconds = (draws[name] for name in ("mean", "deviation", "seconds"))
+def bde(train: Simulation, test: Simulation, seed: int) -> Prediction:
+    """Bayesian deep ensembles."""
+    mean, deviation, seconds = deep_ensembles.draw(train.X, train.y, test.X, seed)
     noise = np.random.default_rng(seed).standard_normal(mean.shape)
-    to_user = response.to_user
-    return from_draws(to_user(mean), to_user(mean + deviation * noise), seconds=float(seconds))
+    return from_draws(mean, mean + deviation * noise, seconds=seconds)
 
 
 def bart(train: Simulation, test: Simulation, seed: int) -> Prediction:

@@ -4,12 +4,8 @@ Libraries that predict a number alone get a Gaussian around it, as wide as their
 out of bag for bootstraps and forests, by 5-fold cross-validation for the others.
 """
 
-import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import joblib
@@ -27,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
+import deep_ensembles
 from hyperplanes import HyperplaneProcessRegressor, Prior, paper_prior
 from hyperplanes.model.prediction import function_values
 
@@ -34,7 +31,6 @@ Floats = NDArray[np.float64]
 
 N_BOOTSTRAPS = 100
 N_MEMBERS = 10
-BDE_FOLDER = Path(sys.prefix) / "bde"
 
 
 class Predictive(NamedTuple):
@@ -46,7 +42,7 @@ class Predictive(NamedTuple):
     """(n_components, n) or what broadcasts to it."""
     seconds: float | None = None
     """Where not the whole call should count."""
-    details: dict[str, Any] = {}  # noqa: RUF012  a default that nobody changes
+    details: Mapping[str, Any] = MappingProxyType({})
     """What else the method reports."""
 
     def of(self, rows: NDArray[np.bool_]) -> "Predictive":
@@ -149,17 +145,8 @@ def ngboost(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
     return Predictive(np.asarray(found.loc)[None], np.asarray(found.scale)[None])
 
 
-def deep_ensembles(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
-    inputs, center, scale = StandardScaler().fit(X), y.mean(), y.std()
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "source.npz", Path(folder) / "target.npz"
-        rows = {"inputs": inputs.transform(X), "new_inputs": inputs.transform(new)}
-        np.savez(source, **rows, response=(y - center) / scale, seed=seed)
-        command = [BDE_FOLDER / "bin" / "python", Path(__file__).with_name("bde_draws.py"), source, target]
-        flags = f"--xla_force_host_platform_device_count={joblib.cpu_count()}"
-        subprocess.run(command, check=True, env={**os.environ, "XLA_FLAGS": flags, "TQDM_DISABLE": "1"})
-        found = np.load(target)
-        return Predictive(center + scale * found["mean"], scale * found["deviation"], float(found["seconds"]))
+def bde(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
+    return Predictive(*deep_ensembles.draw(X, y, new, seed))
 
 
 def networks(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
@@ -189,7 +176,7 @@ METHODS: dict[str, Callable[[Floats, Floats, Floats, int], Predictive]] = {
     "stochtree": stochtree,
     "bartz": bartz,
     "ngboost": ngboost,
-    "bde": deep_ensembles,
+    "bde": bde,
     "networks": networks,
 }
 """Ours and its rivals."""

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.stats import rankdata, ttest_rel
 
 from hyperplanes.experiments.data_sets import DATA_SETS, DataSet, split_rows
+from hyperplanes.experiments.metrics import coverage, crps, mean_width, rmse
 from table_methods import METHODS, VARIANTS, Predictive
 
 METRICS = {"rmse": 1, "crps": 1, "lpd": -1}
@@ -28,23 +29,16 @@ N_DRAWS = 1000
 Cell = dict[str, Any]
 
 
-def crps(draws: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Continuous ranked probability score of draws (n_draws, n): E|Y - y| - E|Y - Y'| / 2."""
-    ordered, n_draws = np.sort(draws, axis=0), len(draws)
-    gaps = 2 * np.arange(1, n_draws + 1) - n_draws - 1
-    return np.abs(draws - truth).mean(axis=0) - gaps @ ordered / n_draws**2
-
-
 def judge(predictive: Predictive, test: DataSet, spread: float, seed: int) -> Cell:
     """Scores in units of the standard deviation of the response."""
     draws = predictive.draw(np.random.default_rng(seed), N_DRAWS)
-    low, high = np.quantile(draws, TAILS, axis=0)
+    interval = np.quantile(draws, TAILS, axis=0).T
     return {
-        "rmse": float(np.sqrt(np.mean((predictive.mean() - test.y) ** 2)) / spread),
-        "crps": float(np.mean(crps(draws, test.y)) / spread),
+        "rmse": rmse(test.y, predictive.mean()) / spread,
+        "crps": crps(test.y, draws) / spread,
         "lpd": float(np.mean(predictive.log_density(test.y)) + np.log(spread)),
-        "covered": float(np.mean((low <= test.y) & (test.y <= high))),
-        "width": float(np.mean(high - low) / spread),
+        "covered": coverage(test.y, interval),
+        "width": mean_width(interval) / spread,
     }
 
 
@@ -56,7 +50,7 @@ def run_cell(name: str, method: str, seed: int) -> Cell:
     seconds = predictive.seconds or time.perf_counter() - start
     spread, fresh = float(np.std(train.y)), ~copies(test, train)
     judged = judge(predictive.of(fresh), DataSet(test.X[fresh], test.y[fresh]), spread, seed)
-    with_copies = float(np.sqrt(np.mean((predictive.mean() - test.y) ** 2)) / spread)
+    with_copies = rmse(test.y, predictive.mean()) / spread
     found = {"seconds": seconds, **judged, "rmse_with_copies": with_copies}
     return {"set": name, "method": method, "seed": seed, **found, **predictive.details}
 

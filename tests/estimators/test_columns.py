@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from sklearn.utils import get_tags
 
-from hyperplanes.estimators.columns import learn_categories, learn_columns, spread_text, text_columns
+from hyperplanes.estimators import columns as reading
+from hyperplanes.estimators.columns import learn_columns, spread_text, text_columns
 from hyperplanes.estimators.tables import read_training_table
 
 FRAMES = [pd.DataFrame, pl.DataFrame]
@@ -29,9 +30,14 @@ TEXT = {
 """Functions from a list of texts, which may hold None, to a data frame."""
 
 
+def categories_of(table: Any) -> reading.Categories:
+    """Where every row counts."""
+    return reading.learn_categories(table, np.ones(len(table), dtype=bool))
+
+
 def as_numbers(table: Any) -> np.ndarray:
     """What a training table becomes."""
-    categories = learn_categories(table)
+    categories = categories_of(table)
     numbers = spread_text(table, categories)
     return learn_columns(numbers, np.ones(len(numbers)), categories).fill(numbers)
 
@@ -49,7 +55,7 @@ def sides(request, example, make_regressor) -> tuple[Any, Callable[..., Any]]:
 @pytest.mark.parametrize("kind", TEXT)
 def test_text_becomes_a_column_of_0_and_1_for_each_category_in_use(kind):
     table = TEXT[kind](COLOURS)
-    assert learn_categories(table) == (("blue", "green", "red"),)
+    assert categories_of(table) == (("blue", "green", "red"),)
     np.testing.assert_array_equal(as_numbers(table), [[0, 0, 1], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 
@@ -62,20 +68,20 @@ def test_two_categories_need_one_column(kind):
 @pytest.mark.parametrize("kind", TEXT)
 def test_missing_text_is_a_category(kind):
     table = TEXT[kind](["red", None, "red", "blue"])
-    assert learn_categories(table) == (("blue", "missing", "red"),)
+    assert categories_of(table) == (("blue", "missing", "red"),)
     np.testing.assert_array_equal(as_numbers(table), [[0, 0, 1], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 
 @pytest.mark.parametrize("kind", TEXT)
 def test_unknown_category_is_none_of_the_known(kind):
-    known = learn_categories(TEXT[kind](["red", "green", None]))
+    known = categories_of(TEXT[kind](["red", "green", None]))
     np.testing.assert_array_equal(spread_text(TEXT[kind](["blue", "green"]), known), [[0, 0, 0], [1, 0, 0]])
-    two = learn_categories(TEXT[kind](["red", "green"]))
+    two = categories_of(TEXT[kind](["red", "green"]))
     np.testing.assert_array_equal(spread_text(TEXT[kind](["blue", None, "red"]), two), [[0], [0], [1]])
 
 
 def test_types_of_text_may_differ_between_fit_and_predict():
-    known = learn_categories(TEXT["pandas category"](COLOURS))
+    known = categories_of(TEXT["pandas category"](COLOURS))
     for make_table in TEXT.values():
         np.testing.assert_array_equal(spread_text(make_table(["green"]), known), [[0, 1, 0]])
 
@@ -95,15 +101,15 @@ def test_columns_of_the_same_name_are_told_apart():
 @pytest.mark.parametrize("table", [[["a"], ["b"]], np.array([["a"], ["b"]]), pd.Series(["a", "b"])])
 def test_only_data_frames_have_columns_of_text(table):
     assert text_columns(table) == []
-    assert learn_categories(table) == ()
+    assert categories_of(table) == ()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in TEXT if kind != "polars Enum"])
 def test_too_many_categories_are_refused_by_name(kind):
     texts = [f"id {k}" for k in range(101)]
-    assert len(learn_categories(TEXT[kind](texts[:100]))[0]) == 100
+    assert len(categories_of(TEXT[kind](texts[:100]))[0]) == 100
     with pytest.raises(ValueError, match="column 'colour' holds 101 different texts, more than 100: drop it, group"):
-        learn_categories(TEXT[kind](texts))
+        categories_of(TEXT[kind](texts))
 
 
 def test_missing_numbers_become_the_median_and_are_marked():

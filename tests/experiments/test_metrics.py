@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from scipy import stats
 
-from hyperplanes.experiments import coverage, mean_width, rmse
+from hyperplanes.experiments import coverage, crps, mean_width, rmse
 
 
 def test_rmse_by_hand():
@@ -24,3 +25,21 @@ def test_shapes_that_would_broadcast_are_refused():
         coverage(np.zeros(1), np.zeros((3, 2)))
     with pytest.raises(ValueError, match=r"shape \(n_rows, 2\), got \(2, 3\)"):
         mean_width(np.zeros((2, 3)))
+
+
+def test_crps_of_many_normal_draws_is_that_of_the_normal_distribution(rng):
+    truth = np.array([-1.5, 0.0, 0.3, 2.0])
+    draws = rng.normal(size=(200_000, 4))
+    expected = truth * (2 * stats.norm.cdf(truth) - 1) + 2 * stats.norm.pdf(truth) - 1 / np.sqrt(np.pi)
+    for row in range(4):
+        assert crps(truth[[row]], draws[:, [row]]) == pytest.approx(expected[row], abs=0.01)
+    assert crps(truth, draws) == pytest.approx(expected.mean(), abs=0.01)
+
+
+def test_crps_of_one_draw_is_its_absolute_error():
+    assert crps([1.0, 4.0], [[3.0, 3.0]]) == pytest.approx(1.5)
+
+
+def test_crps_of_draws_of_other_rows_is_refused():
+    with pytest.raises(ValueError, match="same shape"):
+        crps([1.0, 2.0], [[1.0], [2.0]])

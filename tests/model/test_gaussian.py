@@ -311,5 +311,5 @@ def test_units_that_are_alike_are_singular_where_there_is_hardly_any_noise(offse
     inputs = rng.uniform(-1, 1, size=(300, 1))
     data, spread = make_data(inputs, inputs[:, 0]), np.array([10.0])
     products = cross_products(data, jnp.ones((2, 1), jnp.float32), jnp.asarray(offsets, jnp.float32))[None]
-    assert gaussian.is_singular(products, np.array([1e-13]), spread) == [singular]
-    assert gaussian.is_singular(products, np.array([1e-2]), spread) == [False]
+    assert gaussian.is_singular(products, np.array([1e-13]), spread, paper_prior(1)) == [singular]
+    assert gaussian.is_singular(products, np.array([1e-2]), spread, paper_prior(1)) == [False]

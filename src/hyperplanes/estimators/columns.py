@@ -44,8 +44,8 @@ def text_columns(table: Any) -> list[int]:
     return [k for k, kind in enumerate(kinds) if kind.startswith(OF_TEXT) or (kind == "object" and _has_text(table, k))]
 
 
-def learn_categories(table: Any, counted: NDArray[np.bool_] | None = None) -> Categories:
-    """Categories of each column of a data frame, for `Columns`, in all rows or in those that count."""
+def learn_categories(table: Any, counted: NDArray[np.bool_]) -> Categories:
+    """Categories of each column of a data frame, for `Columns`, in the rows that count."""
     textual = text_columns(table)
     if not textual:
         return ()
@@ -99,9 +99,8 @@ def _has_text(table: Any, k: int) -> bool:
     return not all(isinstance(value, Real | np.bool_) for value in values)
 
 
-def _categories(table: Any, k: int, counted: NDArray[np.bool_] | None) -> tuple[str, ...]:
-    values = _column(table, k)
-    kept = values if counted is None else [value for value, counts in zip(values, counted, strict=True) if counts]
+def _categories(table: Any, k: int, counted: NDArray[np.bool_]) -> tuple[str, ...]:
+    kept = [value for value, counts in zip(_column(table, k), counted, strict=True) if counts]
     texts = {MISSING if _is_missing(value) else str(value) for value in kept}
     if len(texts) > MOST_CATEGORIES:
         raise ValueError(

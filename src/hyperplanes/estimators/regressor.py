@@ -162,7 +162,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             )
         n_rows, scale = float(table.row_weights.sum()), float(response.scale_)
         summary = FitSummary(
-            prior, max(1, round(n_rows)), scale, is_constant(table.response), self.n_hyperplanes != "auto"
+            prior, max(1, round(n_rows)), scale, is_constant(table.response), settings.n_hyperplanes is not None
         )
         diagnostics = diagnose(posterior, summary)
         self._adopt(

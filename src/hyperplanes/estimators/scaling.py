@@ -89,9 +89,9 @@ def input_scaler(inputs: Floats, row_weights: Floats) -> Scaler:
     return Scaler(center_=middle + mean * finite, scale_=spread * half_range, bend_=BEND)
 
 
-def _middle_and_half_range(inputs: Floats) -> tuple[Floats, Floats]:
-    """Of each column; the half range is infinite for those that are constant up to rounding."""
-    low, high = 0.5 * inputs.min(axis=0), 0.5 * inputs.max(axis=0)
+def _middle_and_half_range(values: Floats) -> tuple[Floats, Floats]:
+    """Of each column or of a response; the half range is infinite for those that are constant up to rounding."""
+    low, high = 0.5 * values.min(axis=0), 0.5 * values.max(axis=0)
     half_range = high - low
     rounding = np.maximum(ROUNDING * np.maximum(np.abs(low), np.abs(high)), np.finfo(np.float64).tiny)
     constant = half_range <= rounding
@@ -114,7 +114,7 @@ def response_scaler(response: Floats, row_weights: Floats) -> Scaler:
         With the size of rounding errors as scale for a response that is constant up to them.
     """
     if is_constant(response):
-        middle = 0.5 * response.min() + 0.5 * response.max()
+        middle, _ = _middle_and_half_range(response)
         rounding = max(ROUNDING * np.abs(response).max(), np.finfo(np.float64).tiny)
         return Scaler(center_=np.asarray(middle), scale_=np.asarray(rounding))
     exponent = np.frexp(np.abs(response).max())[1]
@@ -126,5 +126,4 @@ def response_scaler(response: Floats, row_weights: Floats) -> Scaler:
 
 def is_constant(response: Floats) -> bool:
     """Whether a response has no variation beyond rounding."""
-    half_range = 0.5 * response.max() - 0.5 * response.min()
-    return bool(half_range <= ROUNDING * np.abs(response).max())
+    return bool(np.isinf(_middle_and_half_range(response)[1]))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_array, check_X_y, validate_data
 
 from hyperplanes.estimators.columns import Categories, Columns, learn_categories, learn_columns, spread_text
 from hyperplanes.estimators.scaling import Floats
@@ -61,15 +61,14 @@ def read_training_table(estimator: BaseEstimator, X: Table, y: Table, sample_wei
         For data that are neither finite numbers nor text, too few rows or mismatched lengths.
     """
     reader = clone(estimator)
-    counted = None
+    weights = np.ones(_num_samples(X))
     if sample_weight is not None:
-        counted = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True) > 0
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    counted = weights > 0
     categories = learn_categories(X, counted)
     numbers, response = _read(reader, X, y, categories, reset=True, ensure_min_samples=FEWEST_ROWS)
-    weights = _check_sample_weight(sample_weight, numbers, dtype=np.float64, ensure_non_negative=True)
-    if np.count_nonzero(weights) < FEWEST_ROWS:
+    if np.count_nonzero(counted) < FEWEST_ROWS:
         raise ValueError(f"sample_weight must be positive for at least {FEWEST_ROWS} rows")
-    counted = weights > 0
     columns = learn_columns(numbers[counted], weights[counted], categories)
     rows = np.column_stack([columns.fill(numbers[counted]), response[counted]])
     merged, which = np.unique(rows, axis=0, return_inverse=True)
@@ -94,10 +93,10 @@ def read_labelled_table(estimator: BaseEstimator, X: Table, y: Table, columns: C
 def _read(estimator: BaseEstimator, X: Table, y: Table, categories: Categories, **checks: Any) -> tuple[Floats, Floats]:
     _refuse_times(X)
     with _numbers_expected():
-        if y is None:  # scikit-learn says which argument is missing
-            validate_data(estimator, X, y, y_numeric=True, skip_check_array=bool(categories))
         numbers = _as_numbers(estimator, X, categories, **checks)
-        numbers, response = check_X_y(numbers, y, dtype=np.float64, y_numeric=True, ensure_all_finite="allow-nan")
+        numbers, response = check_X_y(
+            numbers, y, dtype=np.float64, y_numeric=True, ensure_all_finite="allow-nan", estimator=estimator
+        )
     if response.dtype.kind not in "biuf":
         raise ValueError(f"y must hold numbers, got values of type {response.dtype}")
     return numbers, np.asarray(response, dtype=np.float64)

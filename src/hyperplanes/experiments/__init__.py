@@ -1,7 +1,7 @@
 """Experiments: the paper's simulated data, the rivals, the scores and the demonstration."""
 
 from hyperplanes.experiments.demo import DemoResult, Score, draw_demo, run_demo
-from hyperplanes.experiments.metrics import coverage, mean_width, rmse
+from hyperplanes.experiments.metrics import coverage, crps, mean_width, rmse
 from hyperplanes.experiments.rivals import RIVALS, make_rival
 from hyperplanes.experiments.simulate import Simulation, Split, simulate, split
 
@@ -12,6 +12,7 @@ __all__ = [
     "Simulation",
     "Split",
     "coverage",
+    "crps",
     "draw_demo",
     "make_rival",
     "mean_width",

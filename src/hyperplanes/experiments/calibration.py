@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from hyperplanes.inference import Posterior, Settings, fit
+from hyperplanes.inference import Settings, fit
 from hyperplanes.inference.tiles import COMPILER_OPTIONS, QUICK_TO_COMPILE
-from hyperplanes.model import Data, Particle, Prior, draw_prior, make_data, paper_prior
+from hyperplanes.model import Data, Particle, Prior, draw_prior, make_data, paper_prior, with_places
 from hyperplanes.moves import Move, State, make_state
 
 Floats = NDArray[np.float64]
@@ -156,17 +156,11 @@ def fits(settings: Settings) -> Procedure:
             for key, response in zip(keys, responses, strict=True)
         ]
         most = max(result.offsets.shape[1] for result in results)
-        leaves = (jnp.asarray([_padded(result, name, most) for result in results]) for name in Particle._fields)
-        return Draws(Particle(*leaves), np.exp([result.log_weights for result in results]))
+        drawn = [Particle(*(jnp.asarray(getattr(result, name)) for name in Particle._fields)) for result in results]
+        particles = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(with_places(each, most) for each in drawn))
+        return Draws(particles, np.exp([result.log_weights for result in results]))
 
     return procedure
-
-
-def _padded(posterior: Posterior, name: str, n_places: int) -> NDArray[np.generic]:
-    """A field of `Particle` with as many places for hyperplanes."""
-    leaf = getattr(posterior, name)
-    missing = n_places - posterior.offsets.shape[1] if name in OF_EACH_PLACE else 0
-    return np.pad(leaf, [(0, missing if axis == 1 else 0) for axis in range(leaf.ndim)])
 
 
 def chain_ends(move: Move, n_iterations: int, known: tuple[str, ...] = ()) -> Procedure:
@@ -270,8 +264,6 @@ UNKNOWN_NUMBER = Case(
 )
 """The form of the default prior: hyperplanes of unknown number face both ways and attend to some columns."""
 
-OF_EACH_PLACE = ("normals", "offsets", "coefficients", "attends")
-"""Fields of `Particle` with an entry for each place of a hyperplane."""
 HYPERPLANES = ("normals", "offsets")
 OUTPUT_LAYER = ("coefficients", "noise_variance")
 """Fields of `Particle`, for moves that never change them."""

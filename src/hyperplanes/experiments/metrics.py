@@ -24,6 +24,15 @@ def mean_width(interval: ArrayLike) -> float:
     return float(np.mean(interval[:, 1] - interval[:, 0]))
 
 
+def crps(truth: ArrayLike, draws: ArrayLike) -> float:
+    """Return the mean continuous ranked probability score E|Y - y| - E|Y - Y'| / 2 of `draws`, (n_draws, n_rows)."""
+    truth, ordered = np.asarray(truth, dtype=np.float64), np.sort(np.asarray(draws, dtype=np.float64), axis=0)
+    _check_same_shape(truth.shape, ordered.shape[1:])
+    n_draws = len(ordered)
+    gaps = 2 * np.arange(1, n_draws + 1) - n_draws - 1
+    return float(np.mean(np.abs(ordered - truth).mean(axis=0) - gaps @ ordered / n_draws**2))
+
+
 def _as_interval(interval: ArrayLike) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     interval = np.asarray(interval, dtype=np.float64)
     if interval.ndim != 2 or interval.shape[1] != 2:

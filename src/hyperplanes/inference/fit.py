@@ -80,8 +80,7 @@ def fit(
             if observe is not None:
                 n_steps = sampler.schedule.n_steps
                 observe(Progress(len(steps), n_steps, step.exponent, step.ess, step.acceptance, step.n_ancestors))
-        log_start = _log_start(prior, settings)
-        return _posterior(population, steps, center, log_start)
+        return _posterior(population, steps, center, prior, settings)
 
 
 def lay_out(inputs: Floats, row_weights: Floats, prior: Prior) -> tuple[Floats, Prior]:
@@ -138,11 +137,13 @@ def _log_start(prior: Prior, settings: Settings) -> float:
     return 0.0 if settings.n_hyperplanes is not None else float(jax.nn.logsumexp(prior.log_number(FIRST_PLACES)))
 
 
-def _posterior(population: smc.Population, steps: Sequence[smc.Step], center: Floats, log_start: float) -> Posterior:
+def _posterior(
+    population: smc.Population, steps: Sequence[smc.Step], center: Floats, prior: Prior, settings: Settings
+) -> Posterior:
     particle, products = population.particles
     particle = without_empty_places(particle)
     trace = Trace(*(np.array([getattr(step, name) for step in steps]) for name in Trace._fields))
-    n_singular = gaussian.is_singular(products, particle.noise_variance, particle.coefficient_variance).sum()
+    scales = particle.noise_variance, particle.coefficient_variance
     return Posterior(
         normals=np.asarray(particle.normals),
         offsets=np.asarray(particle.offsets + particle.normals @ center.astype(particle.normals.dtype)),
@@ -152,11 +153,11 @@ def _posterior(population: smc.Population, steps: Sequence[smc.Step], center: Fl
         intensity=np.asarray(particle.intensity),
         attends=np.asarray(particle.attends),
         log_weights=population.log_weights,
-        log_evidence=population.log_evidence + log_start,
+        log_evidence=population.log_evidence + _log_start(prior, settings),
         log_evidence_error=float(np.sqrt(_evidence_variance(steps))),
         trace=trace,
         n_active=np.asarray(np.sum(np.diagonal(products, axis1=1, axis2=2)[:, 1:-1] > 0, axis=1)),
-        n_singular=int(n_singular),
+        n_singular=int(gaussian.is_singular(products, *scales, prior).sum()),
     )
 
 

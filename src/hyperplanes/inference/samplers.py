@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.tiles import map_with_features
-from hyperplanes.model import Data, Prior, gaussian, is_present, lift, relu_features
+from hyperplanes.model import Data, Prior, gaussian, is_present, lift, relu_features, with_places
 from hyperplanes.model.features import EXACT
 from hyperplanes.moves import (
     State,
@@ -129,17 +129,9 @@ def with_room(states: State) -> State:
     if np.asarray(is_present(particle.normals)).mean() <= FULL:
         return states
 
-    def widen(leaf: jax.Array, *axes: int) -> jax.Array:
-        return jnp.pad(leaf, [(0, n_places if axis in axes else 0) for axis in range(leaf.ndim)])
-
-    wider = particle._replace(
-        normals=widen(particle.normals, 1),
-        offsets=widen(particle.offsets, 1),
-        coefficients=widen(particle.coefficients, 1),
-        attends=widen(particle.attends, 1),
-    )
+    wider = jnp.pad(products, [(0, 0), (0, n_places), (0, n_places)])
     order = jnp.append(jnp.delete(jnp.arange(2 * n_places + 2), n_places + 1), n_places + 1)  # the response comes last
-    return State(wider, widen(products, 1, 2)[:, order][:, :, order])
+    return State(with_places(particle, 2 * n_places), wider[:, order][:, :, order])
 
 
 def _mean_active(states: State) -> int:

@@ -228,14 +228,17 @@ def _of_intercept(n_coefficients: int, spread: NDArray[np.float64], prior: Prior
     return factors
 
 
-def is_singular(products: ArrayLike, noise_variance: ArrayLike, coefficient_variance: ArrayLike) -> NDArray[np.bool_]:
+def is_singular(
+    products: ArrayLike, noise_variance: ArrayLike, coefficient_variance: ArrayLike, prior: Prior
+) -> NDArray[np.bool_]:
     """Whether the precision of each particle's coefficients is too near singular for float64, see `LEAST_RIDGE`.
 
     On the host: products (n_particles, m + 2, m + 2), variances of noise and coefficients (n_particles,).
     """
-    matrices = np.asarray(products)[:, :-1, :-1]
-    noise, spread = (np.asarray(variance)[:, None, None] for variance in (noise_variance, coefficient_variance))
-    precision = matrices / noise + np.eye(matrices.shape[1]) / spread
+    matrices, spread = np.asarray(products)[:, :-1, :-1], np.asarray(coefficient_variance)[:, None]
+    factors = _of_intercept(matrices.shape[1], spread, prior)
+    scaled = matrices * factors[:, :, None] * factors[:, None]
+    precision = scaled / np.asarray(noise_variance)[:, None, None] + np.eye(matrices.shape[1]) / spread[:, :, None]
     sizes = np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
     smallest = np.linalg.eigvalsh(precision / sizes[:, :, None] / sizes[:, None])[:, 0]
     return np.asarray(smallest < len(matrices[0]) * LEAST_RIDGE)

@@ -131,9 +131,23 @@ class Particle(NamedTuple):
     """(..., m, p) whether each hyperplane attends to each column."""
 
 
+OF_EACH_PLACE = ("normals", "offsets", "coefficients", "attends")
+"""Fields of `Particle` with an entry for each place of a hyperplane."""
+
+
 def is_present(normals: jax.Array) -> jax.Array:
     """Which places (..., m) are taken by a hyperplane."""
     return jnp.any(normals != 0, axis=-1)
+
+
+def with_places(particle: Particle, n_places: int) -> Particle:
+    """Particles, with one leading axis, and places for `n_places` hyperplanes, of which the new ones are empty."""
+    n_more = n_places - particle.offsets.shape[1]
+
+    def pad(leaf: jax.Array) -> jax.Array:
+        return jnp.pad(leaf, [(0, n_more if axis == 1 else 0) for axis in range(leaf.ndim)])
+
+    return particle._replace(**{name: pad(getattr(particle, name)) for name in OF_EACH_PLACE})
 
 
 def draw_prior(

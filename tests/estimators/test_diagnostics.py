@@ -51,8 +51,8 @@ def make_posterior(
     )
 
 
-def make_summary(n_rows=50, response_scale=2.0, constant_response=False):
-    return FitSummary(PRIOR, n_rows, response_scale, constant_response)
+def make_summary(n_rows=50, response_scale=2.0, constant_response=False, share_of_budget=0.0):
+    return FitSummary(PRIOR, n_rows, response_scale, constant_response, share_of_budget=share_of_budget)
 
 
 def test_numbers_of_a_good_fit():
@@ -75,6 +75,7 @@ def test_ess_of_uneven_weights():
     [
         (make_posterior(n_distinct=4), make_summary(), "genealogy has collapsed.* only 4 distinct", "Raise n_steps"),
         (make_posterior(lowest_ess=1.3), make_summary(), "genealogy has collapsed.* only 1.3 of 100", "Raise n_steps"),
+        (make_posterior(), make_summary(share_of_budget=1.5), "took 1.5 times its budget", "lower n_particles"),
         (make_posterior(acceptance=0.0), make_summary(), "No Markov move was accepted", "Raise n_steps"),
         (make_posterior(acceptance=[0.9, 0.5, 0.2, 0.0]), make_summary(), "in the last quarter", "Raise n_steps"),
         (make_posterior(n_ancestors=1), make_summary(), "log_evidence_error_ is likely too small", "Raise n_particles"),

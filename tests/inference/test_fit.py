@@ -105,6 +105,15 @@ def test_the_same_key_gives_the_same_posterior_and_another_key_another(sampler, 
     assert not np.any(np.isin(first.offsets, other.offsets))
 
 
+def test_more_time_is_more_steps_and_either_agrees_with_numerical_integration(seed):
+    exact, n_steps = quadrature.integrate(), []
+    for budget in (1e-3, None, 1e3):
+        posterior = fit_small(seed, replace(SAMPLERS["auto"], budget=budget))
+        n_steps.append(len(posterior.trace.exponent))
+        assert abs(posterior.log_evidence - exact.log_evidence) < 4 * posterior.log_evidence_error
+    assert n_steps[0] < n_steps[1] < n_steps[2] / 3
+
+
 @pytest.mark.parametrize(("sampler", "n_steps"), [("auto", None), ("auto", 7), ("paper", 5)])
 def test_an_observer_hears_of_every_step_once(sampler, n_steps, seed):
     heard: list[Progress] = []

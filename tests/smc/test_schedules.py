@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperplanes.smc import AdaptiveSchedule, FixedSchedule, conditional_ess, ess, normalise
+from hyperplanes.smc import AdaptiveSchedule, FixedSchedule, TimedSchedule, conditional_ess, ess, normalise
 
 CRITERIA = ["conditional_ess", "ess"]
 
@@ -87,3 +87,61 @@ def test_particles_without_a_likelihood_do_not_hold_the_others_back(criterion, r
     expected = schedule.next_exponent(0.0, equal, tempered(log_likelihoods, 0.0))
     found = schedule.next_exponent(0.0, np.full(400, -np.log(400)), increments)
     assert found == pytest.approx(expected, rel=1e-6)
+
+
+class Run:
+    """Draws at every exponent from the posterior of `dimension` parameters, each step of which takes its time."""
+
+    def __init__(self, dimension, rng):
+        self.dimension, self.rng, self.now, self.exponents = dimension, rng, 0.0, [0.0]
+
+    def clock(self):
+        return self.now
+
+    def anneal(self, schedule, seconds_a_step):
+        equal = np.full(200, -np.log(200))
+        while self.exponents[-1] < 1:
+            exponent = self.exponents[-1]
+            parameters = self.dimension * min(1.0, 10 * exponent + 0.1)
+            log_likelihoods = -self.rng.gamma(parameters / 2, size=200) / max(exponent, 1e-6)
+            exponent = schedule.next_exponent(exponent, equal, tempered(log_likelihoods, exponent))
+            self.exponents.append(exponent)
+            self.now += seconds_a_step(exponent)
+        return self
+
+
+def even(exponent):
+    return 0.1
+
+
+def growing(exponent):
+    return 0.05 if exponent < 0.1 else 0.2
+
+
+@pytest.mark.parametrize("seconds_a_step", [even, growing])
+@pytest.mark.parametrize("dimension", [20, 60, 300])
+@pytest.mark.parametrize("times", [0.5, 1.0, 3.0, 10.0])
+def test_a_timed_schedule_ends_when_the_time_is_over(times, dimension, seconds_a_step, rng):
+    usual = Run(dimension, rng).anneal(AdaptiveSchedule(0.65), seconds_a_step).now
+    run = Run(dimension, rng)
+    run.anneal(TimedSchedule(times * usual, 0.65, run.clock), seconds_a_step)
+    assert np.all(np.diff(run.exponents) > 0)
+    assert run.now == pytest.approx(times * usual, rel=0.2, abs=0.2)
+
+
+@pytest.mark.parametrize(("seconds", "share"), [*zip((1e-3, 1e9), TimedSchedule.SHARES, strict=True)])
+def test_no_time_takes_the_longest_steps_and_no_end_of_it_the_shortest(seconds, share, rng):
+    run, log_likelihoods = Run(20, rng), -100 * rng.gamma(1.5, size=200)
+    schedule = TimedSchedule(seconds, 0.65, run.clock)
+    equal = np.full(200, -np.log(200))
+    for exponent in np.linspace(0, 0.5, 10):
+        run.now += 1.0
+        increments = tempered(log_likelihoods, exponent)
+        chosen = schedule.next_exponent(exponent, equal, increments)
+    assert schedule.is_hurried == (seconds < 1)
+    assert chosen == pytest.approx(AdaptiveSchedule(share).next_exponent(exponent, equal, increments))
+
+
+def test_a_timed_schedule_refuses_time_that_is_none():
+    with pytest.raises(ValueError, match="seconds must be positive and finite, got 0"):
+        TimedSchedule(0)

@@ -19,6 +19,8 @@ FEW_EFFECTIVE = 0.01
 
 AT_THE_FLOOR = 1.1
 """A noise estimate within this factor of the least that the prior allows is the prior's, not the data's."""
+OVER_BUDGET = 1.2
+"""Share of its budget above which a fit took too long."""
 
 
 class HyperplanesWarning(UserWarning):
@@ -76,6 +78,8 @@ class FitSummary(NamedTuple):
     """Whether the response has no variation."""
     number_given: bool = True
     """Whether the user gave the number of hyperplanes."""
+    share_of_budget: float = 0.0
+    """Seconds that the fit took for each that it was allowed, 0 where it could take as many as it needs."""
 
 
 def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
@@ -115,6 +119,7 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
         *_warnings_on_data(numbers, summary),
         *(_warnings_on_size(n_hyperplanes, n_columns, summary.n_rows) if summary.number_given else ()),
         *_warnings_on_sampling(numbers),
+        *_warnings_on_budget(summary),
     )
     return numbers._replace(warnings=warnings, notes=tuple(_notes(numbers)))
 
@@ -182,7 +187,16 @@ def _warnings_on_sampling(numbers: Diagnostics) -> Iterator[str]:
         yield (
             f"The genealogy has collapsed: at one step only {numbers.lowest_ess:.1f} of {numbers.n_particles} "
             "particles counted, and all later ones descend from them. Predictions may miss most of the posterior. "
-            "Raise n_steps, or leave it None so that the steps adapt to the data."
+            "Raise n_steps or budget, or leave them None so that the steps adapt to the data."
+        )
+
+
+def _warnings_on_budget(summary: FitSummary) -> Iterator[str]:
+    if summary.share_of_budget > OVER_BUDGET:
+        yield (
+            f"The fit took {summary.share_of_budget:.1f} times its budget, with as few steps as it can take. The first "
+            "fit of a table of this size compiles, later ones do not; otherwise lower n_particles, raise budget, or "
+            "leave it None."
         )
 
 

@@ -1,5 +1,6 @@
 """Regression with a Poisson process of hyperplanes."""
 
+import time
 from typing import Any, Literal, Self, TypeAlias, overload
 
 import jax
@@ -36,6 +37,9 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         Draws that stand for the posterior.
     n_steps : int, optional
         Annealing steps from prior to posterior. By default their number and length adapt to the data.
+    budget : float, optional
+        Seconds that ``fit`` should take: more or fewer steps than it would take by itself. A first fit of a size
+        compiles for some of them. The clock decides, so that the same seed does not give the same result.
     sampler : {"auto", "paper"}, default="auto"
         "auto" is the sampler that works best; "paper" is Algorithm 2 of the paper, for comparison.
     n_jobs : int, optional, default=-1
@@ -103,6 +107,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         n_hyperplanes: int | str = "auto",
         n_particles: int = 200,
         n_steps: int | None = None,
+        budget: float | None = None,
         sampler: str = "auto",
         n_jobs: int | None = -1,
         random_state: RandomState = None,
@@ -113,6 +118,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         self.n_hyperplanes = n_hyperplanes
         self.n_particles = n_particles
         self.n_steps = n_steps
+        self.budget = budget
         self.sampler = sampler
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -150,6 +156,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         prior = checked.read_prior(self.prior, settings.sampler, table.inputs.shape[1])
         inputs = input_scaler(table.inputs, table.row_weights) if prior.reach == 0 else range_scaler(table.inputs)
         response = response_scaler(table.response, table.row_weights)
+        start = time.monotonic()
         with observer(checked.flag("progress", self.progress)) as observe:
             posterior = fit(
                 jax.random.key(_draw_seed(self.random_state)),
@@ -162,7 +169,12 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             )
         n_rows, scale = float(table.row_weights.sum()), float(response.scale_)
         summary = FitSummary(
-            prior, max(1, round(n_rows)), scale, is_constant(table.response), settings.n_hyperplanes is not None
+            prior=prior,
+            n_rows=max(1, round(n_rows)),
+            response_scale=scale,
+            constant_response=is_constant(table.response),
+            number_given=settings.n_hyperplanes is not None,
+            share_of_budget=(time.monotonic() - start) / (settings.budget or np.inf),
         )
         diagnostics = diagnose(posterior, summary)
         self._adopt(
@@ -295,6 +307,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             n_hyperplanes=checked.read_n_hyperplanes(self.n_hyperplanes, self.sampler),
             n_particles=checked.integer("n_particles", self.n_particles),
             n_steps=None if self.n_steps is None else checked.integer("n_steps", self.n_steps),
+            budget=None if self.budget is None else checked.seconds("budget", self.budget),
             n_threads=checked.n_threads(self.n_jobs),
             memory_budget=self._max_bytes(),
         )

@@ -78,8 +78,17 @@ def tails(coverage: Any) -> tuple[float, float]:
     return low, high
 
 
+def seconds(name: str, value: Any) -> float:
+    """Return a number of seconds, or raise an error that names the setting."""
+    return _positive_number(name, value, "seconds")
+
+
 def n_bytes(name: str, value: Any) -> int:
     """Return a budget in GiB as bytes, or raise an error that names the setting."""
+    return max(int(_positive_number(name, value, "GiB") * GIB), 1)
+
+
+def _positive_number(name: str, value: Any, unit: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < float("inf"):
-        raise ValueError(f"{name} must be a positive number of GiB, got {value!r}")
-    return max(int(float(value) * GIB), 1)
+        raise ValueError(f"{name} must be a positive number of {unit}, got {value!r}")
+    return float(value)

@@ -80,6 +80,7 @@ def paper_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
 def collapsed_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
     """Anneal (hyperplanes, sigma^2) with the coefficients integrated out, at exponents that adapt."""
     unknown_number = settings.n_hyperplanes is None
+    schedule = _schedule(settings)
 
     def path(states: State) -> smc.Likelihoods:
         particle, products = states
@@ -92,16 +93,22 @@ def collapsed_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
         one_round = round_of_unknown_number if unknown_number else collapsed_round
         shared = (jnp.float64(exponent), data, prior, jnp.asarray(_mean_active(states)))
         before, shares = _function_values(states, exponent, data, prior), []
-        for key_round in jax.random.split(key, MOST_ROUNDS):
+        for key_round in jax.random.split(key, MOST_ROUNDS)[: 1 if schedule.is_hurried else MOST_ROUNDS]:
             states, accepted = _move_all(one_round, key_round, states, shared, data, settings)
             shares.append(accepted)
             if correlation(before, _function_values(states, exponent, data, prior)) < FORGOTTEN:
                 break
         return states, float(np.mean(shares))
 
-    adaptive = smc.AdaptiveSchedule(share=SHARE)
-    schedule = adaptive if settings.n_steps is None else smc.FixedSchedule(settings.n_steps)
     return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
+
+
+def _schedule(settings: Settings) -> smc.Schedule:
+    if settings.n_steps is not None:
+        return smc.FixedSchedule(settings.n_steps)
+    if settings.budget is not None:
+        return smc.TimedSchedule(settings.budget, SHARE)
+    return smc.AdaptiveSchedule(SHARE)
 
 
 def _move_all(

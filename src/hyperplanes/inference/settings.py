@@ -15,6 +15,8 @@ class Settings:
     """Number of particles."""
     n_steps: int | None = None
     """Number of equidistant exponents, None for adaptive ones."""
+    budget: float | None = None
+    """Seconds that the fit should take, None for as long as it needs."""
     n_threads: int = 1
     """Threads that share the particles on a CPU. It does not change the result."""
     memory_budget: int = 2**30
@@ -29,3 +31,5 @@ class Settings:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
         if self.n_steps is not None and self.n_steps < 1:
             raise ValueError(f"n_steps must be at least 1 or None, got {self.n_steps}")
+        if self.budget is not None and (self.n_steps is not None or self.sampler == "paper"):
+            raise ValueError('a budget needs steps that adapt to it: n_steps=None and sampler="auto"')

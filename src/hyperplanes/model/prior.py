@@ -34,9 +34,9 @@ class Prior:
 
     coefficient_mean: float = 0.0
     """mu_0 of the paper."""
-    coefficient_variance: float | jax.Array = 1.0
+    coefficient_variance: float | jax.Array = 10.0
     """sigma_0^2 of the paper; where `coefficient_shape` is positive, the scale of its own prior."""
-    coefficient_shape: float = 1.0
+    coefficient_shape: float = 0.5
     """Where positive, sigma_0^2 is unknown too: with an intensity of Lambda hyperplanes,
     Lambda sigma_0^2 ~ IG(coefficient_shape, coefficient_shape * coefficient_variance), so that the function varies as
     much whatever their number."""
@@ -56,7 +56,7 @@ class Prior:
     number_shape: float = 1.0
     """Shape of the gamma distribution of the intensity; the smaller, the wider."""
 
-    inattention: float = 0.03
+    inattention: float = 0.003
     """Directions have components N(0, 1), before they are normalised, in columns that a hyperplane attends to, and
     components N(0, inattention^2) in the others. The share of hyperplanes that attend to a column is
     Beta(1/2, b) with b = max(1/2, p / 8): on average they attend to `USUAL_ATTENTION` columns or half of them. Where

@@ -7,7 +7,7 @@ and a Markov move. That is what lets the sampler be tested on targets whose evid
 from hyperplanes.smc.annealing import Likelihoods, Move, Path, Population, Step, anneal, step
 from hyperplanes.smc.genealogy import evidence_variance
 from hyperplanes.smc.resampling import RESAMPLERS, resample
-from hyperplanes.smc.schedules import AdaptiveSchedule, FixedSchedule, Schedule
+from hyperplanes.smc.schedules import AdaptiveSchedule, FixedSchedule, Schedule, TimedSchedule
 from hyperplanes.smc.weights import conditional_ess, ess, log_mean_exp, normalise
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Population",
     "Schedule",
     "Step",
+    "TimedSchedule",
     "anneal",
     "conditional_ess",
     "ess",

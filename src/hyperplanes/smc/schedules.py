@@ -1,8 +1,9 @@
 """Schedules of exponents from the prior (0) to the posterior (1)."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -20,6 +21,11 @@ class Schedule(Protocol):
         """Number of steps where it is known beforehand."""
         ...
 
+    @property
+    def is_hurried(self) -> bool:
+        """Whether there is so little time that moves should be quick."""
+        ...
+
     def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
         """Exponent of the next step, in (exponent, 1]."""
         ...
@@ -30,6 +36,7 @@ class FixedSchedule:
     """Equidistant exponents r / R, as in the paper. The evidence is unbiased where moves do not adapt either."""
 
     n_steps: int
+    is_hurried: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.n_steps < 1:
@@ -57,6 +64,7 @@ class AdaptiveSchedule:
     criterion: str = "conditional_ess"
     n_steps: None = None
 
+    is_hurried: ClassVar[bool] = False
     N_CANDIDATES = 17
     N_ROUNDS = 3
     SMALLEST_STEP = 1e-14
@@ -88,3 +96,71 @@ class AdaptiveSchedule:
         if self.criterion == "ess":
             return ess(log_weights + log_increments)
         return conditional_ess(log_weights, log_increments)
+
+
+@dataclass
+class TimedSchedule:
+    """Adaptive steps, longer or shorter than usual so that the last one ends when the time is over.
+
+    Progress is the root of the exponent, which rises about evenly in time where steps have their usual length. After
+    every step the speed of the last few, as it would have been with steps of the usual length, tells how much
+    longer or shorter the next one should be; a step that keeps a share s effective has a length of sqrt(1 / s - 1).
+    The clock makes the result depend on the machine and on what else it does.
+
+    Parameters
+    ----------
+    seconds : float
+        Time for all steps, from now on.
+    share : float
+        What has to stay effective in a step of the usual length, see `AdaptiveSchedule`.
+    clock : callable
+        Seconds that have passed.
+    """
+
+    seconds: float
+    share: float = 0.5
+    clock: Callable[[], float] = time.monotonic
+    n_steps: None = None
+
+    SHARES = (0.02, 0.999)
+    """Of the longest and the shortest step."""
+    UNCONTROLLED = 1e-3
+    """Below this exponent steps have the usual length: nothing is known yet."""
+    N_REMEMBERED = 5
+    LARGEST_RISE = 2.0
+    """How many times longer than the last one a step may be."""
+    HURRIED = 1.5
+    """How many times longer than usual a step is where there is little time."""
+
+    _start: float = field(init=False)
+    _last: tuple[float, float, float] | None = field(init=False, default=None)
+    _speeds: list[float] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds < np.inf:
+            raise ValueError(f"seconds must be positive and finite, got {self.seconds}")
+        self._start = self.clock()
+
+    @property
+    def is_hurried(self) -> bool:
+        """Whether the last step had to be much longer than usual."""
+        return self._last is not None and self._last[2] > self.HURRIED
+
+    def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
+        """Find the exponent for the share that the time left asks for."""
+        now = self.clock()
+        factor = 1.0
+        if self._last is not None:
+            before, since, last_factor = self._last
+            self._speeds.append((np.sqrt(exponent) - np.sqrt(before)) / (max(now - since, 1e-9) * last_factor))
+            factor = min(self._factor(exponent, self._start + self.seconds - now), self.LARGEST_RISE * last_factor)
+        share = float(np.clip(1 / (1 + factor**2 * (1 / self.share - 1)), *self.SHARES))
+        self._last = exponent, now, float(np.sqrt((1 / share - 1) / (1 / self.share - 1)))
+        return AdaptiveSchedule(share).next_exponent(exponent, log_weights, log_increments)
+
+    def _factor(self, exponent: float, seconds_left: float) -> float:
+        """How many times longer than usual the next step should be."""
+        if exponent < self.UNCONTROLLED:
+            return 1.0
+        usual_seconds = (1 - np.sqrt(exponent)) / np.median(self._speeds[-self.N_REMEMBERED :])
+        return float(usual_seconds / max(seconds_left, 1e-9))

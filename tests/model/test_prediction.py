@@ -51,7 +51,7 @@ def function_values(particles: Particles, inputs: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-5), (np.float64, 1e-12)])
 def test_moments_are_weighted_averages_of_functions(dtype, tolerance, rng):
     particles, inputs = make_particles(rng, dtype=dtype), make_inputs(rng)
-    mean, variance = prediction.moments(particles, inputs, with_variance=True, max_bytes=LARGE)
+    mean, variance = prediction.moments(particles, inputs, max_bytes=LARGE)
     values, weights = function_values(particles, inputs), np.exp(particles.log_weights)
     expected = np.average(values, axis=0, weights=weights)
     np.testing.assert_allclose(mean, expected, rtol=tolerance, atol=tolerance)
@@ -59,11 +59,10 @@ def test_moments_are_weighted_averages_of_functions(dtype, tolerance, rng):
     assert mean.dtype == np.float64
 
 
-def test_variance_is_not_computed_unless_asked_for(rng):
+def test_the_mean_alone_is_the_first_moment(rng):
     particles, inputs = make_particles(rng), make_inputs(rng)
-    mean, variance = prediction.moments(particles, inputs, with_variance=False, max_bytes=LARGE)
-    assert variance is None
-    np.testing.assert_array_equal(mean, prediction.moments(particles, inputs, with_variance=True, max_bytes=LARGE)[0])
+    mean = prediction.mean(particles, inputs, max_bytes=LARGE)
+    np.testing.assert_array_equal(mean, prediction.moments(particles, inputs, max_bytes=LARGE)[0])
 
 
 def test_quantiles_of_a_response_are_those_of_the_gaussian_mixture(rng):
@@ -153,7 +152,7 @@ def test_a_small_memory_budget_changes_nothing(max_bytes, seed):
 
     def predict(max_bytes: int) -> list[np.ndarray]:
         return [
-            *prediction.moments(particles, inputs, with_variance=True, max_bytes=max_bytes),
+            *prediction.moments(particles, inputs, max_bytes=max_bytes),
             prediction.quantiles(particles, inputs, [0.1, 0.6], target="response", max_bytes=max_bytes),
             prediction.quantiles(particles, inputs, [0.1, 0.6], target="mean", max_bytes=max_bytes),
             prediction.log_density(particles, inputs, response, max_bytes=max_bytes),
@@ -180,7 +179,7 @@ def test_predictions_of_many_rows_stay_within_the_budget(function, rng):
 
     def predict() -> None:
         if function == "moments":
-            prediction.moments(particles, inputs, with_variance=True, max_bytes=max_bytes)
+            prediction.moments(particles, inputs, max_bytes=max_bytes)
         elif function == "log_density":
             prediction.log_density(particles, inputs, inputs[:, 0], max_bytes=max_bytes)
         else:

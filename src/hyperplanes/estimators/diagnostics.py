@@ -1,7 +1,7 @@
 """What a fit says about itself, in numbers and in plain words with advice."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,8 +70,8 @@ class FitSummary(NamedTuple):
 
     prior: Prior
     """Prior of the fit."""
-    n_rows: int
-    """Training rows."""
+    n_rows: float
+    """Training rows, each counted as often as its weight says."""
     response_scale: float
     """Length of one model unit of the response in the user's units."""
     constant_response: bool
@@ -124,6 +124,34 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
     return numbers._replace(warnings=warnings, notes=tuple(_notes(numbers)))
 
 
+def join_diagnostics(parts: Sequence[Diagnostics]) -> Diagnostics:
+    """The worst of each number over parts, sums of what is counted, and all messages, each with its part."""
+    if len(parts) == 1:
+        return parts[0]
+    least = (
+        "n_particles",
+        "n_steps",
+        "ess",
+        "lowest_ess",
+        "n_distinct",
+        "n_ancestors",
+        "acceptance",
+        "late_acceptance",
+    )
+    totals = ("n_failed", "n_singular")
+    return parts[0]._replace(
+        **{name: min(getattr(part, name) for part in parts) for name in least},
+        **{name: sum(getattr(part, name) for part in parts) for name in totals},
+        **{name: max(getattr(part, name) for part in parts) for name in ("noise_std", "noise_floor")},
+        warnings=_with_their_part([part.warnings for part in parts]),
+        notes=_with_their_part([part.notes for part in parts]),
+    )
+
+
+def _with_their_part(messages: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(f"Part {number}: {text}" for number, texts in enumerate(messages) for text in texts)
+
+
 def warn(diagnostics: Diagnostics, stacklevel: int) -> None:
     """Issue each warning, but no note, as a HyperplanesWarning."""
     for message in diagnostics.warnings:
@@ -134,9 +162,9 @@ def _noise_std(posterior: Posterior) -> float:
     return float(np.sqrt(np.exp(posterior.log_weights) @ posterior.noise_variance))
 
 
-def _noise_floor(prior: Prior, n_rows: int) -> float:
+def _noise_floor(prior: Prior, n_rows: float) -> float:
     """Root of the mean of IG(a0 + N/2, b0): the noise that a perfect fit of all rows would show, within our bounds."""
-    variance = prior.noise_scale / (prior.noise_shape + n_rows / 2 - 1)
+    variance = prior.noise_scale / (prior.noise_shape + max(n_rows, 1.0) / 2 - 1)
     return float(np.sqrt(max(variance, np.exp(LOG_VARIANCES[0]))))
 
 
@@ -154,13 +182,13 @@ def _warnings_on_data(numbers: Diagnostics, summary: FitSummary) -> Iterator[str
         )
 
 
-def _warnings_on_size(n_hyperplanes: int, n_columns: int, n_rows: int) -> Iterator[str]:
+def _warnings_on_size(n_hyperplanes: int, n_columns: int, n_rows: float) -> Iterator[str]:
     """A single hyperplane is the least there can be, so that it is never too many."""
     n_parameters = n_hyperplanes * (n_columns + 1)
     if n_hyperplanes > 1 and n_parameters > n_rows:
         yield (
             f"{n_hyperplanes} hyperplanes in {n_columns} columns have {n_parameters} parameters, more than "
-            f"{n_rows} rows can support: the prior decides most of the fit. "
+            f"{n_rows:.0f} rows can support: the prior decides most of the fit. "
             'Lower n_hyperplanes, leave it "auto" or collect more rows.'
         )
 

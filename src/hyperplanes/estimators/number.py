@@ -25,10 +25,12 @@ class NumberOfHyperplanes(NamedTuple):
     """Of 0, 1, 2, ... hyperplanes."""
 
 
-def summarise_number(posterior: Posterior) -> NumberOfHyperplanes:
-    """Summarise the active hyperplanes of weighted particles."""
-    counts = np.bincount(posterior.n_active, weights=np.exp(posterior.log_weights))
-    probabilities = np.asarray(counts / counts.sum(), dtype=np.float64)
+def summarise_number(*posteriors: Posterior) -> NumberOfHyperplanes:
+    """Summarise the active hyperplanes of weighted particles; of all together where there are several posteriors."""
+    probabilities = np.ones(1)
+    for posterior in posteriors:
+        counts = np.bincount(posterior.n_active, weights=np.exp(posterior.log_weights))
+        probabilities = np.convolve(probabilities, counts / counts.sum())
     totals = np.cumsum(probabilities)
     low, median, high = (int(np.searchsorted(totals, level)) for level in (TAIL, 0.5, 1 - TAIL))
     return NumberOfHyperplanes(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from hyperplanes.inference import Progress
@@ -24,6 +24,18 @@ def observer(shown: bool) -> Iterator[Observer | None]:
     with Bar(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("annealing", total=1.0, status="compiling")
         yield _Steps(bar, task).show
+
+
+@contextmanager
+def part_counter(shown: bool, n_parts: int) -> Iterator[Callable[[], None]]:
+    """Give what to call when a part is done: a progress bar moves, or nothing happens."""
+    if not shown:
+        yield lambda: None
+        return
+    columns = (TextColumn("parts"), BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("parts", total=n_parts)
+        yield lambda: bar.advance(task)
 
 
 class _Steps:

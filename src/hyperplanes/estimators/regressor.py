@@ -1,9 +1,9 @@
 """Regression with a Poisson process of hyperplanes."""
 
-import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, Self, TypeAlias, overload
 
-import jax
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
@@ -11,15 +11,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.columns import Columns
-from hyperplanes.estimators.diagnostics import Diagnostics, FitSummary, diagnose, warn
+from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, warn
 from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
-from hyperplanes.estimators.progress import observer
-from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, range_scaler, response_scaler
-from hyperplanes.estimators.tables import Table, read_inputs, read_labelled_table, read_training_table
-from hyperplanes.inference import SAMPLERS, Posterior, Settings, fit
-from hyperplanes.model import Prior, prediction
+from hyperplanes.estimators.parts import Part, Rows, fit_part, fit_parts
+from hyperplanes.estimators.progress import observer, part_counter
+from hyperplanes.estimators.scaling import Floats, Scaler
+from hyperplanes.estimators.tables import (
+    Table,
+    TrainingTable,
+    read_inputs,
+    read_labelled_table,
+    read_training_table,
+)
+from hyperplanes.inference import SAMPLERS, Posterior, Settings, Subdomains, balanced_subdomains, even_subdomains
+from hyperplanes.inference.subdomains import Indices
+from hyperplanes.model import Prior
 
 RandomState: TypeAlias = int | np.random.RandomState | None
+
+DECOMPOSITIONS = {"domain": balanced_subdomains, "paper-domain": even_subdomains}
+"""Ways to cut inputs into boxes."""
 
 
 class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -42,6 +53,13 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         compiles for some of them. The clock decides, so that the same seed does not give the same result.
     sampler : {"auto", "paper"}, default="auto"
         "auto" is the sampler that works best; "paper" is Algorithm 2 of the paper, for comparison.
+    decomposition : {"domain", "paper-domain"}, optional
+        Independent processes in disjoint boxes of inputs, for many rows. "domain" cuts at quantiles of the widest
+        column, then each side again, so that parts have about as many rows each; "paper-domain" cuts the first column
+        into equal lengths, as the paper does. By default one process for all rows.
+    n_parts : int, default=4
+        Boxes where there is a decomposition; fewer where they would have hardly any rows. Parts are fitted side by
+        side, in threads or wherever ``joblib.parallel_config`` says.
     n_jobs : int, optional, default=-1
         Threads; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -57,10 +75,14 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
 
     Attributes
     ----------
-    posterior_ : Posterior
-        Particles in model units.
+    parts_ : tuple of Part
+        The fit; one for each box where there is a decomposition.
+    subdomains_ : Subdomains
+        Which part a row belongs to.
+    posterior_, input_scaler_, response_scaler_ : Posterior, Scaler, Scaler
+        Of the fit, where it is a single part: particles in model units, and the maps between them and the user's.
     log_evidence_ : float
-        Log marginal likelihood of the response in the user's units.
+        Log marginal likelihood of the response in the user's units, the sum over parts.
     log_evidence_error_ : float
         Standard error of ``log_evidence_``, estimated from this one run. It is too small where few first particles
         have descendants (``diagnostics_.n_ancestors``).
@@ -73,8 +95,6 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         How the columns of the table became numbers.
     input_range_ : ndarray of shape (2, q)
         Smallest and largest value of each of these.
-    input_scaler_, response_scaler_ : Scaler
-        Between the user's units and the model's.
     n_features_in_ : int
         Columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -92,15 +112,14 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     True
     """
 
-    posterior_: Posterior
+    parts_: tuple[Part, ...]
+    subdomains_: Subdomains
     log_evidence_: float
     log_evidence_error_: float
     diagnostics_: Diagnostics
     n_hyperplanes_: NumberOfHyperplanes
     columns_: Columns
     input_range_: Floats
-    input_scaler_: Scaler
-    response_scaler_: Scaler
 
     def __init__(
         self,
@@ -109,6 +128,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         n_steps: int | None = None,
         budget: float | None = None,
         sampler: str = "auto",
+        decomposition: str | None = None,
+        n_parts: int = 4,
         n_jobs: int | None = -1,
         random_state: RandomState = None,
         progress: bool = False,
@@ -120,6 +141,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         self.n_steps = n_steps
         self.budget = budget
         self.sampler = sampler
+        self.decomposition = decomposition
+        self.n_parts = n_parts
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
@@ -152,47 +175,75 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             If the fit may not deserve trust; the message says why and what to do.
         """
         table = read_training_table(self, X, y, sample_weight)
-        settings = self._inference_settings()
-        prior = checked.read_prior(self.prior, settings.sampler, table.inputs.shape[1])
-        inputs = input_scaler(table.inputs, table.row_weights) if prior.reach == 0 else range_scaler(table.inputs)
-        response = response_scaler(table.response, table.row_weights)
-        start = time.monotonic()
-        with observer(checked.flag("progress", self.progress)) as observe:
-            posterior = fit(
-                jax.random.key(_draw_seed(self.random_state)),
-                inputs.to_model(table.inputs),
-                response.to_model(table.response),
-                table.row_weights,
-                prior=prior,
-                settings=settings,
-                observe=observe,
-            )
-        n_rows, scale = float(table.row_weights.sum()), float(response.scale_)
-        summary = FitSummary(
-            prior=prior,
-            n_rows=max(1, round(n_rows)),
-            response_scale=scale,
-            constant_response=is_constant(table.response),
-            number_given=settings.n_hyperplanes is not None,
-            share_of_budget=(time.monotonic() - start) / (settings.budget or np.inf),
-        )
-        diagnostics = diagnose(posterior, summary)
+        subdomains = self._cut(table)
+        parts = self._fit_parts(table, subdomains)
+        posteriors = [part.posterior for part in parts]
+        diagnostics = join_diagnostics([diagnose(part.posterior, part.summary) for part in parts])
         self._adopt(
             table.column_attributes
             | {
                 "columns_": table.columns,
                 "input_range_": np.stack([table.inputs.min(axis=0), table.inputs.max(axis=0)]),
-                "n_hyperplanes_": summarise_number(posterior),
-                "input_scaler_": inputs,
-                "response_scaler_": response,
-                "posterior_": posterior,
-                "log_evidence_": posterior.log_evidence - n_rows * np.log(scale),
-                "log_evidence_error_": posterior.log_evidence_error,
+                "subdomains_": subdomains,
+                "parts_": parts,
+                "n_hyperplanes_": summarise_number(*posteriors),
+                "log_evidence_": float(np.sum([part.log_evidence for part in parts])),
+                "log_evidence_error_": float(np.linalg.norm([one.log_evidence_error for one in posteriors])),
                 "diagnostics_": diagnostics,
             }
         )
         warn(diagnostics, stacklevel=2)
         return self
+
+    def _cut(self, table: TrainingTable) -> Subdomains:
+        """Cut the inputs into boxes, or leave them whole."""
+        n_parts = checked.positive_integer("n_parts", self.n_parts)
+        if self.decomposition is None:
+            return balanced_subdomains(table.inputs, 1)
+        name = checked.one_of("decomposition", self.decomposition, tuple(DECOMPOSITIONS))
+        return DECOMPOSITIONS[name](table.inputs, n_parts)
+
+    def _fit_parts(self, table: TrainingTable, subdomains: Subdomains) -> tuple[Part, ...]:
+        settings, shown = self._inference_settings(), checked.flag("progress", self.progress)
+        prior = checked.read_prior(self.prior, settings.sampler, table.inputs.shape[1])
+        seeds = _draw_seeds(self.random_state, subdomains.n_parts)
+        rows = Rows(table.inputs, table.response, table.row_weights)
+        if subdomains.n_parts == 1:
+            with observer(shown) as observe:
+                return (fit_part(seeds[0], rows, prior, settings, observe),)
+        part_of = subdomains.part_of(table.inputs)
+        parts = [Rows(*(each[part_of == k] for each in rows)) for k in range(subdomains.n_parts)]
+        n_at_once = min(settings.n_threads, len(parts))
+        budget = None if settings.budget is None else settings.budget / -(-len(parts) // n_at_once)
+        settings = replace(settings, n_threads=max(1, settings.n_threads // n_at_once), budget=budget)
+        fitted = {}
+        with part_counter(shown, len(parts)) as count:
+            for number, part in fit_parts(seeds, parts, prior, settings, self.n_jobs):
+                fitted[number] = part
+                count()
+        return tuple(fitted[number] for number in range(len(parts)))
+
+    @property
+    def posterior_(self) -> Posterior:
+        """Particles in model units, of a fit that is a single part."""
+        return self._single_part().posterior
+
+    @property
+    def input_scaler_(self) -> Scaler:
+        """Between the user's units of the inputs and the model's, of a fit that is a single part."""
+        return self._single_part().input_scaler
+
+    @property
+    def response_scaler_(self) -> Scaler:
+        """Between the user's units of the response and the model's, of a fit that is a single part."""
+        return self._single_part().response_scaler
+
+    def _single_part(self) -> Part:
+        parts: tuple[Part, ...] = vars(self).get("parts_", ())
+        if len(parts) != 1:
+            found = f"a fit of {len(parts)} parts has a posterior and scalers for each: see parts_"
+            raise AttributeError(found if parts else "not fitted yet")
+        return parts[0]
 
     @overload
     def predict(self, X: Table, return_std: Literal[False] = False) -> Floats: ...
@@ -217,15 +268,11 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         std : ndarray of shape (n,)
             Standard deviation of a new response, noise included. Only if ``return_std``.
         """
-        inputs = self._model_inputs(X)
-        mean, variance = prediction.moments(
-            self.posterior_, inputs, with_variance=return_std, max_bytes=self._max_bytes()
-        )
-        mean = self.response_scaler_.to_user(mean)
-        if variance is None:
-            return mean
-        noise = np.exp(self.posterior_.log_weights) @ self.posterior_.noise_variance
-        return mean, self.response_scaler_.scale_ * np.sqrt(variance + noise)
+        inputs, max_bytes = self._inputs(X), self._max_bytes()
+        if not return_std:
+            return self._by_part(inputs, lambda part, rows: part.mean(inputs[rows], max_bytes=max_bytes))
+        moments = self._by_part(inputs, lambda part, rows: part.mean_and_std(inputs[rows], max_bytes=max_bytes))
+        return moments[:, 0], moments[:, 1]
 
     def predict_interval(self, X: Table, coverage: float = 0.95, target: str = "response") -> Floats:
         """Central credible intervals.
@@ -246,9 +293,10 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         """
         tails = checked.tails(coverage)
         target = checked.one_of("target", target, checked.TARGETS)
-        inputs = self._model_inputs(X)
-        ends = prediction.quantiles(self.posterior_, inputs, tails, target=target, max_bytes=self._max_bytes())
-        return self.response_scaler_.to_user(ends)
+        inputs, max_bytes = self._inputs(X), self._max_bytes()
+        return self._by_part(
+            inputs, lambda part, rows: part.quantiles(inputs[rows], tails, target=target, max_bytes=max_bytes)
+        )
 
     def sample(self, X: Table, n_draws: int = 1, target: str = "response", random_state: RandomState = None) -> Floats:
         """Draw from the posterior predictive distribution.
@@ -271,10 +319,12 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         """
         n_draws = checked.positive_integer("n_draws", n_draws)
         target = checked.one_of("target", target, checked.TARGETS)
-        inputs = self._model_inputs(X)
-        rng = np.random.default_rng(_draw_seed(self.random_state if random_state is None else random_state))
-        draws = prediction.draw(rng, self.posterior_, inputs, n_draws, target=target, max_bytes=self._max_bytes())
-        return self.response_scaler_.to_user(draws)
+        inputs, max_bytes = self._inputs(X), self._max_bytes()
+        seeds = _draw_seeds(self.random_state if random_state is None else random_state, 1)
+        rng = np.random.default_rng(seeds[0])
+        return self._by_part(
+            inputs, lambda part, rows: part.draw(rng, inputs[rows], n_draws, target=target, max_bytes=max_bytes)
+        )
 
     def log_predictive_density(self, X: Table, y: Table) -> Floats:
         """Log density of each response under the posterior predictive distribution, in the user's units.
@@ -293,13 +343,10 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         """
         check_is_fitted(self)
         inputs, response = read_labelled_table(self, X, y, self.columns_)
-        density = prediction.log_density(
-            self.posterior_,
-            self.input_scaler_.to_model(inputs),
-            self.response_scaler_.to_model(response),
-            max_bytes=self._max_bytes(),
+        max_bytes = self._max_bytes()
+        return self._by_part(
+            inputs, lambda part, rows: part.log_density(inputs[rows], response[rows], max_bytes=max_bytes)
         )
-        return density - np.log(self.response_scaler_.scale_)
 
     def _inference_settings(self) -> Settings:
         return Settings(
@@ -320,9 +367,18 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         tags.input_tags.allow_nan = True
         return tags
 
-    def _model_inputs(self, X: Table) -> Floats:
+    def _inputs(self, X: Table) -> Floats:
         check_is_fitted(self)
-        return self.input_scaler_.to_model(read_inputs(self, X, self.columns_))
+        return read_inputs(self, X, self.columns_)
+
+    def _by_part(self, inputs: Floats, compute: Callable[[Part, Indices], Floats]) -> Floats:
+        """Put together what each part has to say on its own rows."""
+        part_of = self.subdomains_.part_of(inputs)
+        found = {k: compute(self.parts_[k], np.flatnonzero(part_of == k)) for k in np.unique(part_of)}
+        result = np.empty((len(inputs), *next(iter(found.values())).shape[1:]))
+        for k, values in found.items():
+            result[part_of == k] = values
+        return result
 
     def _adopt(self, fitted: dict[str, Any]) -> None:
         """Replace all fitted attributes at once, so that an interruption never leaves half of them."""
@@ -330,5 +386,6 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         self.__dict__ = kept | fitted
 
 
-def _draw_seed(random_state: RandomState) -> int:
-    return int(check_random_state(random_state).randint(2**32, dtype=np.uint32))
+def _draw_seeds(random_state: RandomState, n_seeds: int) -> list[int]:
+    seeds: list[int] = check_random_state(random_state).randint(2**32, size=n_seeds, dtype=np.uint32).tolist()
+    return seeds

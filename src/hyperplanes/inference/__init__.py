@@ -5,5 +5,18 @@ from hyperplanes.inference.mcmc import Chain, run_chain
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
+from hyperplanes.inference.subdomains import Subdomains, balanced_subdomains, even_subdomains
 
-__all__ = ["SAMPLERS", "Chain", "Posterior", "Progress", "Settings", "Trace", "fit", "run_chain"]
+__all__ = [
+    "SAMPLERS",
+    "Chain",
+    "Posterior",
+    "Progress",
+    "Settings",
+    "Subdomains",
+    "Trace",
+    "balanced_subdomains",
+    "even_subdomains",
+    "fit",
+    "run_chain",
+]

@@ -48,18 +48,20 @@ class Particles(Protocol):
         """(n_particles,), normalised."""
 
 
-def moments(
-    particles: Particles, inputs: ArrayLike, *, with_variance: bool, max_bytes: int
-) -> tuple[Floats, Floats | None]:
-    """Posterior mean of the function, and its posterior variance where asked for, at each row."""
+def mean(particles: Particles, inputs: ArrayLike, *, max_bytes: int) -> Floats:
+    """Posterior mean of the function at each row."""
+    weights = np.exp(particles.log_weights)
+    return np.concatenate([average(weights, values) for values in function_values(particles, inputs, max_bytes)])
+
+
+def moments(particles: Particles, inputs: ArrayLike, *, max_bytes: int) -> tuple[Floats, Floats]:
+    """Posterior mean and variance of the function at each row."""
     weights = np.exp(particles.log_weights)
     means, variances = [], []
     for values in function_values(particles, inputs, max_bytes):
-        mean = average(weights, values)
-        means.append(mean)
-        if with_variance:
-            variances.append(average(weights, (values - mean) ** 2))
-    return np.concatenate(means), np.concatenate(variances) if with_variance else None
+        means.append(average(weights, values))
+        variances.append(average(weights, (values - means[-1]) ** 2))
+    return np.concatenate(means), np.concatenate(variances)
 
 
 def quantiles(

@@ -1,0 +1,130 @@
+"""Parts: independent fits, each with the scales of its own rows, that speak the user's units."""
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from typing import NamedTuple
+
+import jax
+import joblib
+import numpy as np
+
+from hyperplanes.estimators.diagnostics import FitSummary
+from hyperplanes.estimators.progress import Observer
+from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, range_scaler, response_scaler
+from hyperplanes.inference import Posterior, Settings, fit
+from hyperplanes.model import Prior, prediction
+
+MOST_ATTEMPTS = 3
+"""How often parts are started whose worker was killed."""
+
+
+class Rows(NamedTuple):
+    """Training rows of a part, in the user's units."""
+
+    inputs: Floats
+    """(n, q): numbers, without missing values."""
+    response: Floats
+    """(n,)."""
+    row_weights: Floats
+    """(n,): how often each row counts."""
+
+
+class Part(NamedTuple):
+    """A fit to some of the rows, or to all."""
+
+    posterior: Posterior
+    """Particles in model units."""
+    input_scaler: Scaler
+    """Between the user's units and the model's."""
+    response_scaler: Scaler
+    """Between the user's units and the model's."""
+    summary: FitSummary
+    """What the diagnostics need to know."""
+
+    @property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood of the response in the user's units."""
+        return self.posterior.log_evidence - self.summary.n_rows * float(np.log(self.response_scaler.scale_))
+
+    def mean(self, inputs: Floats, *, max_bytes: int) -> Floats:
+        """Posterior mean (n,) of the response."""
+        rows = self.input_scaler.to_model(inputs)
+        return self.response_scaler.to_user(prediction.mean(self.posterior, rows, max_bytes=max_bytes))
+
+    def mean_and_std(self, inputs: Floats, *, max_bytes: int) -> Floats:
+        """Posterior mean of the response and standard deviation of a new one, (n, 2)."""
+        rows = self.input_scaler.to_model(inputs)
+        mean, variance = prediction.moments(self.posterior, rows, max_bytes=max_bytes)
+        noise = np.exp(self.posterior.log_weights) @ self.posterior.noise_variance
+        std = self.response_scaler.scale_ * np.sqrt(variance + noise)
+        return np.column_stack([self.response_scaler.to_user(mean), std])
+
+    def quantiles(self, inputs: Floats, levels: tuple[float, ...], *, target: str, max_bytes: int) -> Floats:
+        """Quantiles (n, n_levels) of a new response, or of the function."""
+        rows = self.input_scaler.to_model(inputs)
+        ends = prediction.quantiles(self.posterior, rows, levels, target=target, max_bytes=max_bytes)
+        return self.response_scaler.to_user(ends)
+
+    def draw(self, rng: np.random.Generator, inputs: Floats, n_draws: int, *, target: str, max_bytes: int) -> Floats:
+        """Draws (n, n_draws) of new responses, or of the function."""
+        rows = self.input_scaler.to_model(inputs)
+        draws = prediction.draw(rng, self.posterior, rows, n_draws, target=target, max_bytes=max_bytes)
+        return self.response_scaler.to_user(draws)
+
+    def log_density(self, inputs: Floats, response: Floats, *, max_bytes: int) -> Floats:
+        """Log predictive density of each response."""
+        rows, values = self.input_scaler.to_model(inputs), self.response_scaler.to_model(response)
+        density = prediction.log_density(self.posterior, rows, values, max_bytes=max_bytes)
+        return density - np.log(self.response_scaler.scale_)
+
+
+def fit_part(seed: int, rows: Rows, prior: Prior, settings: Settings, observe: Observer | None = None) -> Part:
+    """Draw the posterior of some rows."""
+    start = time.monotonic()
+    inputs = input_scaler(rows.inputs, rows.row_weights) if prior.reach == 0 else range_scaler(rows.inputs)
+    response = response_scaler(rows.response, rows.row_weights)
+    posterior = fit(
+        jax.random.key(seed),
+        inputs.to_model(rows.inputs),
+        response.to_model(rows.response),
+        rows.row_weights,
+        prior=prior,
+        settings=settings,
+        observe=observe,
+    )
+    summary = FitSummary(
+        prior=prior,
+        n_rows=float(rows.row_weights.sum()),
+        response_scale=float(response.scale_),
+        constant_response=is_constant(rows.response),
+        number_given=settings.n_hyperplanes is not None,
+        share_of_budget=(time.monotonic() - start) / (settings.budget or np.inf),
+    )
+    return Part(posterior, inputs, response, summary)
+
+
+def fit_parts(
+    seeds: Sequence[int], parts: Sequence[Rows], prior: Prior, settings: Settings, n_jobs: int | None
+) -> Iterator[tuple[int, Part]]:
+    """Fit parts side by side, wherever joblib runs them; yields the number of each and its fit, as they are done.
+
+    Threads by default; ``joblib.parallel_config`` chooses processes or a cluster. Parts whose worker was killed are
+    started again.
+    """
+    done: set[int] = set()
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        missing = [number for number in range(len(parts)) if number not in done]
+        jobs = (joblib.delayed(_fit_numbered)(k, seeds[k], parts[k], prior, settings) for k in missing)
+        try:
+            for number, part in joblib.Parallel(n_jobs, prefer="threads", return_as="generator_unordered")(jobs):
+                done.add(number)
+                yield number, part
+            return
+        except BrokenExecutor:
+            if attempt == MOST_ATTEMPTS:
+                raise
+
+
+def _fit_numbered(number: int, seed: int, rows: Rows, prior: Prior, settings: Settings) -> tuple[int, Part]:
+    return number, fit_part(seed, rows, prior, settings)

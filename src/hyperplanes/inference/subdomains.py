@@ -1,0 +1,130 @@
+"""Subdomains: disjoint boxes of inputs, for an independent process in each."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+FEWEST_ROWS = 20
+"""A subdomain that would have fewer training rows is not cut off."""
+
+
+class Subdomains(NamedTuple):
+    """A binary tree of cuts. It covers all inputs, those beyond the training rows too."""
+
+    columns: Indices
+    """(n_cuts,) column that each cut looks at."""
+    thresholds: Floats
+    """(n_cuts,) inputs up to this value belong to the first side, larger ones to the second."""
+    sides: Indices
+    """(n_cuts, 2): the next cut on either side, or ~k for subdomain k; the first cut is that of all inputs."""
+
+    @property
+    def n_parts(self) -> int:
+        """Number of subdomains."""
+        return len(self.columns) + 1
+
+    def part_of(self, inputs: Floats) -> Indices:
+        """Subdomain (n,) of each row of inputs (n, p)."""
+        parts = np.zeros(len(inputs), dtype=np.int64)
+        if not len(self.columns):
+            return parts
+        waiting = [(0, np.arange(len(inputs)))]
+        while waiting:
+            cut, rows = waiting.pop()
+            beyond = inputs[rows, self.columns[cut]] > self.thresholds[cut]
+            for side, next_cut in zip((rows[~beyond], rows[beyond]), self.sides[cut], strict=True):
+                if next_cut < 0:
+                    parts[side] = ~next_cut
+                else:
+                    waiting.append((int(next_cut), side))
+        return parts
+
+
+def balanced_subdomains(inputs: Floats, n_parts: int) -> Subdomains:
+    """Cut into boxes with about as many rows each: the widest column at a quantile, then each side in the same way.
+
+    Columns count in units of their width over all rows. There are fewer than `n_parts` where rows are few or
+    alike.
+    """
+    return _Tree(inputs).cut(n_parts)
+
+
+def even_subdomains(inputs: Floats, n_parts: int) -> Subdomains:
+    """Cut the range of the first column into equal lengths, as the paper does; lengths with few rows join the next."""
+    first = inputs[:, 0]
+    thresholds, kept = np.linspace(first.min(), first.max(), n_parts + 1)[1:-1], []
+    lowest = -np.inf
+    for threshold in thresholds:
+        below = np.sum((first > lowest) & (first <= threshold))
+        if below >= FEWEST_ROWS and np.sum(first > threshold) >= FEWEST_ROWS:
+            kept.append(threshold)
+            lowest = threshold
+    n_cuts = len(kept)
+    following = [~n_cuts if cut == n_cuts - 1 else cut + 1 for cut in range(n_cuts)]
+    sides = np.array([[~cut, after] for cut, after in enumerate(following)], dtype=np.int64).reshape(n_cuts, 2)
+    return Subdomains(np.zeros(n_cuts, dtype=np.int64), np.array(kept, dtype=np.float64), sides)
+
+
+def widths(inputs: Floats) -> Floats:
+    """Mean distance of each column from its median."""
+    return np.asarray(np.mean(np.abs(0.5 * inputs - 0.5 * np.median(inputs, axis=0)), axis=0))
+
+
+class _Tree:
+    """Cuts made so far."""
+
+    def __init__(self, inputs: Floats) -> None:
+        self._inputs = inputs
+        self._usual_widths = np.maximum(widths(inputs), np.finfo(np.float64).tiny)
+        self._cuts: list[tuple[int, float]] = []
+        self._sides: list[list[int]] = []
+        self._n_parts = 0
+
+    def cut(self, n_parts: int) -> Subdomains:
+        self._grow(np.arange(len(self._inputs)), n_parts)
+        columns, thresholds = zip(*self._cuts, strict=True) if self._cuts else ((), ())
+        sides = np.array(self._sides, dtype=np.int64).reshape(-1, 2)
+        return Subdomains(np.array(columns, dtype=np.int64), np.array(thresholds, dtype=np.float64), sides)
+
+    def _grow(self, rows: Indices, n_parts: int) -> int:
+        """Cut these rows; return the number of the cut, or ~k for a subdomain."""
+        found = self._best_cut(rows, n_parts)
+        if found is None:
+            self._n_parts += 1
+            return ~(self._n_parts - 1)
+        column, threshold = found
+        number = len(self._cuts)
+        self._cuts.append(found)
+        self._sides.append([0, 0])
+        beyond = self._inputs[rows, column] > threshold
+        shares = (n_parts // 2, n_parts - n_parts // 2)
+        self._sides[number] = [
+            self._grow(side, share) for side, share in zip((rows[~beyond], rows[beyond]), shares, strict=True)
+        ]
+        return number
+
+    def _best_cut(self, rows: Indices, n_parts: int) -> tuple[int, float] | None:
+        """The widest column that can be cut near the quantile asked for, and where."""
+        if n_parts < 2 or len(rows) < 2 * FEWEST_ROWS:
+            return None
+        values = self._inputs[rows]
+        for column in np.argsort(-widths(values) / self._usual_widths, kind="stable"):
+            threshold = _cut_near(np.sort(values[:, column]), (n_parts // 2) / n_parts)
+            if threshold is not None:
+                return int(column), threshold
+        return None
+
+
+def _cut_near(values: Floats, share: float) -> float | None:
+    """Between two values that differ, as near to a share of all as can be, with enough on either side; else None."""
+    changes = np.flatnonzero(np.diff(values) > 0) + 1  # how many values are below each possible cut
+    changes = changes[(changes >= FEWEST_ROWS) & (len(values) - changes >= FEWEST_ROWS)]
+    if not len(changes):
+        return None
+    n_below = changes[np.argmin(np.abs(changes - share * len(values)))]
+    middle = float(0.5 * values[n_below - 1] + 0.5 * values[n_below])
+    return middle if middle < values[n_below] else float(values[n_below - 1])

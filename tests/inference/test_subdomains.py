@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hyperplanes.inference.subdomains import FEWEST_ROWS, Subdomains, balanced_subdomains, even_subdomains
+
+KINDS = {"balanced": balanced_subdomains, "even": even_subdomains}
+
+
+def rows_of(seed, n_rows=400, n_columns=3):
+    return np.random.default_rng(seed).normal(size=(n_rows, n_columns)) * np.array([1.0, 3.0, 0.1])[:n_columns]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(st.integers(0, 10**6), st.integers(1, 9), st.integers(2, 300), st.booleans())
+def test_every_row_is_in_one_subdomain_and_none_is_tiny(kind, seed, n_parts, n_rows, rounded):
+    inputs = rows_of(seed, n_rows)
+    inputs = np.round(inputs) if rounded else inputs
+    subdomains = KINDS[kind](inputs, n_parts)
+    counts = np.bincount(subdomains.part_of(inputs), minlength=subdomains.n_parts)
+    assert len(counts) == subdomains.n_parts <= n_parts
+    assert subdomains.n_parts == 1 or counts.min() >= FEWEST_ROWS
+
+
+@given(st.integers(0, 10**6), st.integers(1, 16))
+def test_balanced_subdomains_have_about_as_many_rows_each(seed, n_parts):
+    inputs = rows_of(seed, n_rows=1000)
+    subdomains = balanced_subdomains(inputs, n_parts)
+    counts = np.bincount(subdomains.part_of(inputs))
+    assert subdomains.n_parts == n_parts
+    assert counts.max() - counts.min() <= 5
+
+
+def test_the_column_that_has_stayed_widest_is_cut_whatever_its_units():
+    inputs = np.random.default_rng(0).uniform(size=(400, 2)) * np.array([1.0, 1e6])
+    first, *then = balanced_subdomains(inputs, 4).columns.tolist()
+    assert then == [1 - first, 1 - first]
+
+
+def test_even_subdomains_cut_the_first_column_into_equal_lengths():
+    inputs = np.random.default_rng(0).uniform(-1, 1, size=(1000, 2))
+    inputs[:2, 0] = -1, 1
+    subdomains = even_subdomains(inputs, 4)
+    np.testing.assert_allclose(subdomains.thresholds, [-0.5, 0, 0.5])
+    np.testing.assert_array_equal(subdomains.part_of(inputs), np.minimum((inputs[:, 0] + 1) // 0.5, 3))
+
+
+def test_rows_far_outside_belong_to_the_subdomain_at_the_edge():
+    inputs = np.random.default_rng(0).uniform(-1, 1, size=(1000, 2))
+    subdomains = even_subdomains(inputs, 4)
+    assert subdomains.part_of(np.array([[-1e9, 0.0], [1e9, 0.0]])).tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_are_all_alike_are_not_cut(kind):
+    subdomains = KINDS[kind](np.ones((100, 2)), 4)
+    assert subdomains.n_parts == 1
+    assert subdomains.part_of(np.zeros((3, 2))).tolist() == [0, 0, 0]
+
+
+def test_a_row_on_the_threshold_belongs_to_the_first_side():
+    subdomains = Subdomains(np.array([0]), np.array([0.5]), np.array([[~0, ~1]]))
+    assert subdomains.part_of(np.array([[0.5], [np.nextafter(0.5, 1)]])).tolist() == [0, 1]
+
+
+def test_neighbouring_numbers_can_be_cut():
+    low, high = 1.0, np.nextafter(1.0, 2)
+    inputs = np.repeat([low, high], FEWEST_ROWS)[:, None]
+    subdomains = balanced_subdomains(inputs, 2)
+    np.testing.assert_array_equal(subdomains.part_of(inputs), np.repeat([0, 1], FEWEST_ROWS))

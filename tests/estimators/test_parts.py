@@ -1,16 +1,13 @@
-import os
-import signal
-import threading
-import time
+import pickle
+from concurrent.futures import BrokenExecutor
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from joblib.externals.loky import get_reusable_executor
 
-from hyperplanes import HyperplaneProcessRegressor, Prior
-from hyperplanes.estimators.parts import Rows, fit_part
+from hyperplanes import Prior
+from hyperplanes.estimators.parts import Rows, fit_part, fit_parts
 from hyperplanes.inference import Settings
 
 N_ROWS = 240
@@ -92,10 +89,30 @@ def test_draws_have_the_mean_and_spread_of_the_prediction(rows, decomposed):
     np.testing.assert_allclose(draws.std(axis=1), std, rtol=0.1)
 
 
-def test_a_decomposed_fit_is_about_as_good_as_the_whole(rows, decomposed, make_regressor):
+def test_a_decomposed_fit_is_nearer_to_the_truth_than_the_noise(rows, decomposed):
     truth = 3.0 * np.maximum(rows.X_new[:, 0] - 0.2, 0) - 0.5 * np.maximum(-rows.X_new[:, -1], 0)
-    error = np.sqrt(np.mean((decomposed.predict(rows.X_new) - truth) ** 2))
-    assert error < 0.1  # the noise
+    assert np.sqrt(np.mean((decomposed.predict(rows.X_new) - truth) ** 2)) < 0.1
+
+
+@pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_budget_is_shared_by_parts(n_jobs, rows, make_regressor):
+    quick, slow = (
+        make_regressor(decomposition="domain", n_parts=3, n_jobs=n_jobs, budget=budget).fit(rows.X, rows.y)
+        for budget in (1e-3, 3.0)
+    )
+    assert quick.diagnostics_.n_steps < slow.diagnostics_.n_steps
+
+
+def test_a_decomposed_model_survives_pickling(rows, decomposed):
+    again = pickle.loads(pickle.dumps(decomposed))
+    np.testing.assert_array_equal(again.predict_interval(rows.X_new), decomposed.predict_interval(rows.X_new))
+
+
+def test_a_second_fit_forgets_the_parts_of_the_first(example, fitted, make_regressor):
+    model = make_regressor(decomposition="domain", n_parts=2).fit(example.X, example.y)
+    assert len(model.parts_) == 2
+    assert_same_fit(model.set_params(decomposition=None).fit(example.X, example.y), fitted)
 
 
 def test_rows_far_outside_are_predicted(decomposed):
@@ -114,6 +131,8 @@ def test_text_and_missing_values_are_read_once_for_all_parts(rows, make_regresso
     table.loc[:2, "b"] = np.nan
     model = make_regressor(decomposition="domain", n_parts=3).fit(table, rows.y)
     assert len(model.parts_) == 3
+    assert model.columns_.categories[2] == ("common", "rare")
+    assert {part.posterior.normals.shape[2] for part in model.parts_} == {4}  # a, b, kind and a mark of missing b
     assert np.isfinite(model.predict(table)).all()
 
 
@@ -133,25 +152,41 @@ def test_progress_counts_parts(rows, make_regressor, capsys):
     assert "2/2" in capsys.readouterr().err
 
 
-def test_a_killed_worker_does_not_lose_the_fit(rows, decomposed):
-    settings = {"n_hyperplanes": 2, "n_particles": 40, "random_state": 0}
-    killed = []
+class DeadlyOnce:
+    """Rows that kill the process that reads them, if it is the first to do so."""
 
-    def kill_a_worker():
-        for _ in range(600):
-            time.sleep(0.05)
-            workers = list(get_reusable_executor(max_workers=2, reuse=True)._processes)
-            if workers:
-                time.sleep(0.5)
-                os.kill(workers[0], signal.SIGKILL)
-                killed.append(workers[0])
-                return
+    def __init__(self, rows, marker):
+        self.rows, self.marker = rows, str(marker)
 
-    get_reusable_executor(max_workers=2).shutdown(wait=True)
-    killer = threading.Thread(target=kill_a_worker)
+    def __reduce__(self):
+        known = {"rows": self.rows, "marker": self.marker}
+        code = "__import__('os')"
+        die = f"({code}.system('touch ' + marker), {code}.kill({code}.getpid(), 9))"
+        return eval, (f"rows if {code}.path.exists(marker) else {die}", known)
+
+
+def test_a_killed_worker_does_not_lose_the_fit(rows, decomposed, tmp_path):
+    part_of = decomposed.subdomains_.part_of(rows.X)
+    parts = [Rows(rows.X[part_of == k], rows.y[part_of == k], np.ones(np.sum(part_of == k))) for k in range(3)]
+    settings = Settings(n_hyperplanes=2, n_particles=40)
+    calm = dict(fit_parts([1, 2, 3], parts, Prior(), settings, 1))
     with joblib.parallel_config(backend="loky"):
-        killer.start()
-        model = HyperplaneProcessRegressor(**settings, decomposition="domain", n_parts=3, n_jobs=2).fit(rows.X, rows.y)
-    killer.join()
-    assert killed
+        deadly = [parts[0], DeadlyOnce(parts[1], tmp_path / "killed"), parts[2]]
+        found = dict(fit_parts([1, 2, 3], deadly, Prior(), settings, 2))
+    assert (tmp_path / "killed").exists()
+    assert set(found) == {0, 1, 2}
+    for number, part in found.items():
+        np.testing.assert_array_equal(part.posterior.normals, calm[number].posterior.normals)
+
+
+def test_a_worker_that_is_always_killed_is_an_error(rows):
+    deadly = DeadlyOnce(Rows(rows.X, rows.y, np.ones(len(rows.y))), "/dev/null/never")
+    settings = Settings(n_hyperplanes=2, n_particles=40)
+    with joblib.parallel_config(backend="loky"), pytest.raises(BrokenExecutor):
+        list(fit_parts([1, 2], [deadly, deadly], Prior(), settings, 2))
+
+
+def test_backends_that_hand_all_over_at_once_will_do(rows, decomposed, make_regressor):
+    with joblib.parallel_config(backend="multiprocessing", n_jobs=1):
+        model = make_regressor(decomposition="domain", n_parts=3, n_jobs=1).fit(rows.X, rows.y)
     assert_same_fit(model, decomposed)

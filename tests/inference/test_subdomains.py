@@ -32,6 +32,21 @@ def test_balanced_subdomains_have_about_as_many_rows_each(seed, n_parts):
     assert counts.max() - counts.min() <= 5
 
 
+@given(st.integers(0, 10**6), st.integers(2, 9), st.floats(0.01, 0.2))
+def test_rare_marks_do_not_unbalance(seed, n_parts, rarity):
+    marks = np.random.default_rng(seed).uniform(size=(1000, 4)) < rarity
+    inputs = np.column_stack([marks, rows_of(seed, 1000)])
+    counts = np.bincount(balanced_subdomains(inputs, n_parts).part_of(inputs))
+    assert len(counts) == n_parts
+    assert counts.max() - counts.min() <= 5
+
+
+def test_sides_of_different_size_are_cut_into_different_numbers_of_parts():
+    inputs = np.repeat([0.0, 1.0], [750, 250])[:, None] + np.array([0, 1e-3]) * np.arange(1000)[:, None] % 1
+    counts = np.bincount(balanced_subdomains(inputs[:, :1], 2).part_of(inputs))
+    assert counts.tolist() == [750, 250]
+
+
 def test_the_column_that_has_stayed_widest_is_cut_whatever_its_units():
     inputs = np.random.default_rng(0).uniform(size=(400, 2)) * np.array([1.0, 1e6])
     first, *then = balanced_subdomains(inputs, 4).columns.tolist()

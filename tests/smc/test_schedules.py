@@ -145,3 +145,13 @@ def test_no_time_takes_the_longest_steps_and_no_end_of_it_the_shortest(seconds, 
 def test_a_timed_schedule_refuses_time_that_is_none():
     with pytest.raises(ValueError, match="seconds must be positive and finite, got 0"):
         TimedSchedule(0)
+
+
+def test_few_particles_are_not_left_with_one(rng):
+    run, log_likelihoods = Run(20, rng), -1000 * rng.gamma(1.5, size=20)
+    schedule, equal = TimedSchedule(1e-3, 0.65, run.clock), np.full(20, -np.log(20))
+    for exponent in np.linspace(0, 0.1, 10):
+        run.now += 1.0
+        increments = tempered(log_likelihoods, exponent)
+        chosen = schedule.next_exponent(exponent, equal, increments)
+    assert conditional_ess(equal, increments([chosen])[0]) >= TimedSchedule.FEWEST_EFFECTIVE

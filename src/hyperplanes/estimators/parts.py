@@ -10,13 +10,12 @@ import joblib
 import numpy as np
 
 from hyperplanes.estimators.diagnostics import FitSummary
-from hyperplanes.estimators.progress import Observer
 from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, range_scaler, response_scaler
-from hyperplanes.inference import Posterior, Settings, fit
+from hyperplanes.inference import Observer, Posterior, Settings, fit
 from hyperplanes.model import Prior, prediction
 
-MOST_ATTEMPTS = 3
-"""How often parts are started whose worker was killed."""
+MOST_FAILURES = 3
+"""How often workers may be killed, and no part be done meanwhile, before it is an error."""
 
 
 class Rows(NamedTuple):
@@ -112,17 +111,21 @@ def fit_parts(
     Threads by default; ``joblib.parallel_config`` chooses processes or a cluster. Parts whose worker was killed are
     started again.
     """
+    backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+    return_as = "generator_unordered" if backend.supports_return_generator else "list"
     done: set[int] = set()
-    for attempt in range(1, MOST_ATTEMPTS + 1):
+    n_failures = 0
+    while len(done) < len(parts):
         missing = [number for number in range(len(parts)) if number not in done]
         jobs = (joblib.delayed(_fit_numbered)(k, seeds[k], parts[k], prior, settings) for k in missing)
         try:
-            for number, part in joblib.Parallel(n_jobs, prefer="threads", return_as="generator_unordered")(jobs):
+            for number, part in joblib.Parallel(n_jobs, prefer="threads", return_as=return_as)(jobs):
+                n_failures = 0
                 done.add(number)
                 yield number, part
-            return
         except BrokenExecutor:
-            if attempt == MOST_ATTEMPTS:
+            n_failures += 1
+            if n_failures == MOST_FAILURES:
                 raise
 
 

@@ -9,9 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from hyperplanes.inference import Progress
-
-Observer = Callable[[Progress], None]
+from hyperplanes.inference import Observer, Progress
 
 
 @contextmanager

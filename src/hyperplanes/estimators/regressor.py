@@ -1,5 +1,6 @@
 """Regression with a Poisson process of hyperplanes."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Self, TypeAlias, overload
@@ -42,28 +43,30 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     Parameters
     ----------
     n_hyperplanes : int or "auto", default="auto"
-        Hidden units. "auto" infers their number from the data (``n_hyperplanes_``); for ``sampler="paper"``, which
-        cannot, it stands for 10.
+        Hidden units, of each part where there is a decomposition. "auto" infers their number from the data
+        (``n_hyperplanes_``); for ``sampler="paper"``, which cannot, it stands for 10.
     n_particles : int, default=200
         Draws that stand for the posterior.
     n_steps : int, optional
         Annealing steps from prior to posterior. By default their number and length adapt to the data.
     budget : float, optional
         Seconds that ``fit`` should take: more or fewer steps than it would take by itself. A first fit of a size
-        compiles for some of them. The clock decides, so that the same seed does not give the same result.
+        compiles for some of them, and very large budgets are not used up. The clock decides, so that the same seed
+        does not give the same result.
     sampler : {"auto", "paper"}, default="auto"
         "auto" is the sampler that works best; "paper" is Algorithm 2 of the paper, for comparison.
     decomposition : {"domain", "paper-domain"}, optional
-        Independent processes in disjoint boxes of inputs, for many rows. "domain" cuts at quantiles of the widest
-        column, then each side again, so that parts have about as many rows each; "paper-domain" cuts the first column
-        into equal lengths, as the paper does. By default one process for all rows.
+        Independent processes in disjoint boxes of inputs, for many rows. "domain" cuts the first column at a quantile,
+        then each side at one of the column that is widest there, so that parts have about as many rows each where
+        values differ; "paper-domain" cuts the first column into equal lengths, as the paper does. By default one
+        process for all rows.
     n_parts : int, default=4
         Boxes where there is a decomposition; fewer where they would have hardly any rows. Parts are fitted side by
         side, in threads or wherever ``joblib.parallel_config`` says.
     n_jobs : int, optional, default=-1
         Threads; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed. The same seed gives the same result.
+        Seed. The same seed gives the same result, where there is no ``budget``.
     progress : bool, default=False
         Whether to show a progress bar on stderr.
     prior : Prior, optional
@@ -174,9 +177,14 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         HyperplanesWarning
             If the fit may not deserve trust; the message says why and what to do.
         """
+        start = time.monotonic()
         table = read_training_table(self, X, y, sample_weight)
         subdomains = self._cut(table)
-        parts = self._fit_parts(table, subdomains)
+        settings = self._inference_settings()
+        if settings.budget is not None:
+            left = settings.budget - (time.monotonic() - start)
+            settings = replace(settings, budget=max(left, 0.01 * settings.budget))
+        parts = self._fit_parts(table, subdomains, settings)
         posteriors = [part.posterior for part in parts]
         diagnostics = join_diagnostics([diagnose(part.posterior, part.summary) for part in parts])
         self._adopt(
@@ -200,11 +208,11 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         n_parts = checked.positive_integer("n_parts", self.n_parts)
         if self.decomposition is None:
             return balanced_subdomains(table.inputs, 1)
-        name = checked.one_of("decomposition", self.decomposition, tuple(DECOMPOSITIONS))
+        name = checked.one_of("decomposition", self.decomposition, (*DECOMPOSITIONS, None))
         return DECOMPOSITIONS[name](table.inputs, n_parts)
 
-    def _fit_parts(self, table: TrainingTable, subdomains: Subdomains) -> tuple[Part, ...]:
-        settings, shown = self._inference_settings(), checked.flag("progress", self.progress)
+    def _fit_parts(self, table: TrainingTable, subdomains: Subdomains, settings: Settings) -> tuple[Part, ...]:
+        shown = checked.flag("progress", self.progress)
         prior = checked.read_prior(self.prior, settings.sampler, table.inputs.shape[1])
         seeds = _draw_seeds(self.random_state, subdomains.n_parts)
         rows = Rows(table.inputs, table.response, table.row_weights)
@@ -213,9 +221,13 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
                 return (fit_part(seeds[0], rows, prior, settings, observe),)
         part_of = subdomains.part_of(table.inputs)
         parts = [Rows(*(each[part_of == k] for each in rows)) for k in range(subdomains.n_parts)]
-        n_at_once = min(settings.n_threads, len(parts))
-        budget = None if settings.budget is None else settings.budget / -(-len(parts) // n_at_once)
-        settings = replace(settings, n_threads=max(1, settings.n_threads // n_at_once), budget=budget)
+        n_at_once = min(checked.n_workers(self.n_jobs), len(parts))
+        settings = replace(
+            settings,
+            n_threads=max(1, settings.n_threads // n_at_once),
+            memory_budget=max(1, settings.memory_budget // n_at_once),
+            budget=None if settings.budget is None else settings.budget / -(-len(parts) // n_at_once),
+        )
         fitted = {}
         with part_counter(shown, len(parts)) as count:
             for number, part in fit_parts(seeds, parts, prior, settings, self.n_jobs):
@@ -306,7 +318,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         X : array-like or data frame of shape (n, p)
             New inputs.
         n_draws : int, default=1
-            Draws of the whole vector; each takes one particle for all rows.
+            Draws of the whole vector; each takes one particle of every part.
         target : {"response", "mean"}, default="response"
             New responses, or the regression function itself.
         random_state : int, RandomState or None, default=None
@@ -374,6 +386,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     def _by_part(self, inputs: Floats, compute: Callable[[Part, Indices], Floats]) -> Floats:
         """Put together what each part has to say on its own rows."""
         part_of = self.subdomains_.part_of(inputs)
+        if len(self.parts_) == 1:
+            return compute(self.parts_[0], np.arange(len(inputs)))
         found = {k: compute(self.parts_[k], np.flatnonzero(part_of == k)) for k in np.unique(part_of)}
         result = np.empty((len(inputs), *next(iter(found.values())).shape[1:]))
         for k, values in found.items():

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 
 from hyperplanes.model import Prior, paper_prior
 
@@ -37,7 +37,7 @@ def positive_integer(name: str, value: Any) -> int:
     return int(value)
 
 
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+def one_of(name: str, value: Any, choices: tuple[str | None, ...]) -> str:
     """Return the value, or raise an error that names the known choices."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
@@ -61,11 +61,16 @@ def read_prior(value: Any, sampler: str, n_columns: int) -> Prior:
     return value
 
 
-def n_threads(n_jobs: Any) -> int:
-    """Return the number of threads that ``n_jobs`` stands for on this machine."""
+def n_workers(n_jobs: Any) -> int:
+    """Return the number of workers that ``n_jobs`` stands for where joblib runs them."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(f"n_jobs must be a number of threads, -1 for all cores or None, got {n_jobs!r}")
     return int(effective_n_jobs(n_jobs))
+
+
+def n_threads(n_jobs: Any) -> int:
+    """Return the number of threads that ``n_jobs`` stands for on this machine, whatever else joblib runs on."""
+    return min(n_workers(n_jobs), int(cpu_count()))
 
 
 def tails(coverage: Any) -> tuple[float, float]:

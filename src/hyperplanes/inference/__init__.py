@@ -1,6 +1,6 @@
 """Inference: from scaled data and a prior to a posterior."""
 
-from hyperplanes.inference.fit import fit
+from hyperplanes.inference.fit import Observer, fit
 from hyperplanes.inference.mcmc import Chain, run_chain
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
@@ -10,6 +10,7 @@ from hyperplanes.inference.subdomains import Subdomains, balanced_subdomains, ev
 __all__ = [
     "SAMPLERS",
     "Chain",
+    "Observer",
     "Posterior",
     "Progress",
     "Settings",

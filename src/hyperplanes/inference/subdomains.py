@@ -12,6 +12,10 @@ FEWEST_ROWS = 20
 """A subdomain that would have fewer training rows is not cut off."""
 
 
+NEAR = 0.1
+"""A column whose values are so often alike that it misses a quantile by more is cut only where no other can be."""
+
+
 class Subdomains(NamedTuple):
     """A binary tree of cuts. It covers all inputs, those beyond the training rows too."""
 
@@ -47,8 +51,8 @@ class Subdomains(NamedTuple):
 def balanced_subdomains(inputs: Floats, n_parts: int) -> Subdomains:
     """Cut into boxes with about as many rows each: the widest column at a quantile, then each side in the same way.
 
-    Columns count in units of their width over all rows. There are fewer than `n_parts` where rows are few or
-    alike.
+    Columns count in units of their width over all rows, so that the first is cut first. There are fewer than `n_parts`
+    where rows are few or alike.
     """
     return _Tree(inputs).cut(n_parts)
 
@@ -56,7 +60,7 @@ def balanced_subdomains(inputs: Floats, n_parts: int) -> Subdomains:
 def even_subdomains(inputs: Floats, n_parts: int) -> Subdomains:
     """Cut the range of the first column into equal lengths, as the paper does; lengths with few rows join the next."""
     first = inputs[:, 0]
-    thresholds, kept = np.linspace(first.min(), first.max(), n_parts + 1)[1:-1], []
+    thresholds, kept = 2 * np.linspace(0.5 * first.min(), 0.5 * first.max(), n_parts + 1)[1:-1], []
     lowest = -np.inf
     for threshold in thresholds:
         below = np.sum((first > lowest) & (first <= threshold))
@@ -101,22 +105,30 @@ class _Tree:
         self._cuts.append(found)
         self._sides.append([0, 0])
         beyond = self._inputs[rows, column] > threshold
-        shares = (n_parts // 2, n_parts - n_parts // 2)
+        n_beyond = round(n_parts * float(beyond.mean()))
+        n_beyond = min(max(n_beyond, 1), n_parts - 1)
+        shares = (n_parts - n_beyond, n_beyond)
         self._sides[number] = [
             self._grow(side, share) for side, share in zip((rows[~beyond], rows[beyond]), shares, strict=True)
         ]
         return number
 
     def _best_cut(self, rows: Indices, n_parts: int) -> tuple[int, float] | None:
-        """The widest column that can be cut near the quantile asked for, and where."""
+        """The widest column that can be cut near the quantile asked for, else the one that comes nearest, and where."""
         if n_parts < 2 or len(rows) < 2 * FEWEST_ROWS:
             return None
-        values = self._inputs[rows]
+        values, share = self._inputs[rows], (n_parts // 2) / n_parts
+        best, least_miss = None, np.inf
         for column in np.argsort(-widths(values) / self._usual_widths, kind="stable"):
-            threshold = _cut_near(np.sort(values[:, column]), (n_parts // 2) / n_parts)
-            if threshold is not None:
+            threshold = _cut_near(np.sort(values[:, column]), share)
+            if threshold is None:
+                continue
+            miss = abs(float(np.mean(values[:, column] <= threshold)) - share)
+            if miss <= NEAR:
                 return int(column), threshold
-        return None
+            if miss < least_miss:
+                best, least_miss = (int(column), threshold), miss
+        return best
 
 
 def _cut_near(values: Floats, share: float) -> float | None:

@@ -124,6 +124,8 @@ class TimedSchedule:
 
     SHARES = (0.02, 0.999)
     """Of the longest and the shortest step."""
+    FEWEST_EFFECTIVE = 4
+    """Particles that the longest step leaves effective, however few there are."""
     UNCONTROLLED = 1e-3
     """Below this exponent steps have the usual length: nothing is known yet."""
     N_REMEMBERED = 5
@@ -154,7 +156,8 @@ class TimedSchedule:
             before, since, last_factor = self._last
             self._speeds.append((np.sqrt(exponent) - np.sqrt(before)) / (max(now - since, 1e-9) * last_factor))
             factor = min(self._factor(exponent, self._start + self.seconds - now), self.LARGEST_RISE * last_factor)
-        share = float(np.clip(1 / (1 + factor**2 * (1 / self.share - 1)), *self.SHARES))
+        least = max(self.SHARES[0], self.FEWEST_EFFECTIVE / len(log_weights))
+        share = float(np.clip(1 / (1 + factor**2 * (1 / self.share - 1)), min(least, self.share), self.SHARES[1]))
         self._last = exponent, now, float(np.sqrt((1 / share - 1) / (1 / self.share - 1)))
         return AdaptiveSchedule(share).next_exponent(exponent, log_weights, log_increments)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hyperplanes.estimators import HyperplaneProcessRegressor, Scaler
 from hyperplanes.experiments import simulate
+from hyperplanes.inference import Subdomains
 from hyperplanes.plotting import (
     Rectangle,
     check_picture_path,
@@ -35,6 +36,11 @@ class FakeModel:
     input_scaler_ = Scaler(np.array([100.0, -3.0]), np.array([20.0, 0.5]))
     input_range_ = np.array([[80.0, -3.5], [120.0, -2.5]])
     n_features_in_ = 2
+    subdomains_ = Subdomains(np.zeros(0, dtype=int), np.zeros(0), np.zeros((0, 2), dtype=int))
+
+    @property
+    def parts_(self):
+        return (SimpleNamespace(posterior=self.posterior_, input_scaler=self.input_scaler_),) * self.subdomains_.n_parts
 
     def predict(self, X):
         return X[:, 0] + 10.0 * X[:, 1]
@@ -76,6 +82,18 @@ def test_lines_along_the_axes_are_clipped():
 def test_lines_that_miss_or_are_no_lines_are_left_out():
     normals = [[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [0.0, 0.0], [np.nan, 1.0]]
     assert clip_lines(normals, [3.5, 1.9, 10.0, 1.0, 1.0], RECTANGLE).shape == (0, 2, 2)
+
+
+def test_lines_of_a_part_end_where_its_box_does(ax):
+    whole, model = FakeModel(), FakeModel()
+    model.subdomains_ = Subdomains(np.array([0]), np.array([95.0]), np.array([[~0, ~1]]))
+    for number, chosen in enumerate((whole, model)):
+        plot_hyperplanes(chosen, ax, n_sets=4)
+        assert len(ax.collections) == number + 1
+    of_whole, of_parts = (collection.get_segments() for collection in ax.collections)
+    sides = [line[:, 0].min() >= 95 - 1e-9 or line[:, 0].max() <= 95 + 1e-9 for line in of_parts]
+    assert all(sides)
+    assert len(of_parts) > len(of_whole)  # a line that crosses the border is drawn by either part
 
 
 @pytest.mark.parametrize("bend", [np.inf, 0.3])

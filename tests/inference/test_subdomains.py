@@ -84,3 +84,20 @@ def test_neighbouring_numbers_can_be_cut():
     inputs = np.repeat([low, high], FEWEST_ROWS)[:, None]
     subdomains = balanced_subdomains(inputs, 2)
     np.testing.assert_array_equal(subdomains.part_of(inputs), np.repeat([0, 1], FEWEST_ROWS))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(st.integers(0, 10**6), st.integers(1, 9))
+def test_boxes_hold_the_rows_of_their_subdomain_and_no_others(kind, seed, n_parts):
+    inputs = rows_of(seed, 300)
+    subdomains = KINDS[kind](inputs, n_parts)
+    low, high = subdomains.boxes(inputs.min(axis=0), inputs.max(axis=0)).swapaxes(0, 1)[:, :, None]
+    inside = np.all((inputs >= low) & (inputs <= high), axis=2)
+    np.testing.assert_array_equal(inside.argmax(axis=0), subdomains.part_of(inputs))
+    assert (inside.sum(axis=0) == 1).all()  # no row lies on a cut
+
+
+def test_a_box_beyond_a_cut_is_empty():
+    subdomains = Subdomains(np.array([0]), np.array([0.5]), np.array([[~0, ~1]]))
+    boxes = subdomains.boxes(np.array([0.0]), np.array([0.25]))
+    assert boxes.tolist() == [[[0.0], [0.25]], [[0.5], [0.25]]]

@@ -47,6 +47,23 @@ class Subdomains(NamedTuple):
                     waiting.append((int(next_cut), side))
         return parts
 
+    def boxes(self, low: Floats, high: Floats) -> Floats:
+        """What each subdomain has of the box from `low` to `high`, (n_parts, 2, p); nothing where low exceeds high."""
+        boxes = np.tile(np.stack([low, high]).astype(np.float64), (self.n_parts, 1, 1))
+        waiting = [(0, boxes[0].copy())] if len(self.columns) else []
+        while waiting:
+            cut, whole = waiting.pop()
+            column, threshold = self.columns[cut], self.thresholds[cut]
+            for side, next_cut in enumerate(self.sides[cut]):
+                box = whole.copy()
+                end = 1 - side
+                box[end, column] = (np.maximum, np.minimum)[end](box[end, column], threshold)
+                if next_cut < 0:
+                    boxes[~next_cut] = box
+                else:
+                    waiting.append((int(next_cut), box))
+        return boxes
+
 
 def balanced_subdomains(inputs: Floats, n_parts: int) -> Subdomains:
     """Cut into boxes with about as many rows each: the widest column at a quantile, then each side in the same way.

@@ -17,6 +17,11 @@ class Rectangle(NamedTuple):
     """Its upper right corner, (2,)."""
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing between the corners."""
+        return bool(np.any(self.low >= self.high))
+
+    @property
     def extent(self) -> tuple[float, float, float, float]:
         """Left, right, bottom, top: matplotlib's order."""
         return (float(self.low[0]), float(self.high[0]), float(self.low[1]), float(self.high[1]))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hyperplanes.estimators import HyperplaneProcessRegressor
+from hyperplanes.estimators import HyperplaneProcessRegressor, Part
 from hyperplanes.plotting.geometry import Floats, Rectangle, Slice, cell_centres, clip_lines
 
 VALUE_MAP = ("viridis", 0.3, 1.0)
@@ -336,15 +336,22 @@ def _nameless() -> Iterator[None]:
 def _posterior_lines(model: HyperplaneProcessRegressor, n_sets: int, rectangle: Rectangle) -> Floats:
     """Return the hyperplanes of evenly weighted particles as lines (k, N_POINTS, 2) in the user's units.
 
-    They are straight in the model's units, and bent where it compresses outlying inputs.
+    They are straight in the model's units, and bent where it compresses outlying inputs. Those of a part end where its
+    box does.
     """
-    posterior, scaler = model.posterior_, model.input_scaler_
+    boxes = [Rectangle(*box) for box in model.subdomains_.boxes(rectangle.low, rectangle.high)]
+    seen = [_part_lines(part, n_sets, box) for part, box in zip(model.parts_, boxes, strict=True) if not box.is_empty]
+    return np.concatenate(seen)
+
+
+def _part_lines(part: Part, n_sets: int, box: Rectangle) -> Floats:
+    posterior, scaler = part.posterior, part.input_scaler
     total = np.cumsum(np.exp(np.asarray(posterior.log_weights)))
     chosen = np.searchsorted(total, (np.arange(n_sets) + 0.5) / n_sets * total[-1])
     normals = np.asarray(posterior.normals)[chosen].reshape(-1, 2)
     offsets = np.asarray(posterior.offsets)[chosen].ravel()
     constant = np.isinf(scaler.scale_)  # an input without effect, drawn as it is
-    low, high = (np.where(constant, corner, scaler.to_model(corner)) for corner in rectangle)
+    low, high = (np.where(constant, corner, scaler.to_model(corner)) for corner in box)
     ends = clip_lines(np.where(constant, 0.0, normals), offsets, Rectangle(low, high))
     points = ends[:, :1] + np.linspace(0, 1, N_POINTS)[:, None] * (ends[:, 1:] - ends[:, :1])
     return np.where(constant, points, scaler.to_user(points))

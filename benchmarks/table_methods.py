@@ -100,19 +100,37 @@ def forest(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
     return Predictive(model.predict(new)[None], np.array([[deviation]]))
 
 
-def xgboost(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
+def bootstrapped(
+    make: Callable[[int], BaseEstimator], n_bootstraps: int, *, standardised: bool = False
+) -> Callable[[Floats, Floats, Floats, int], Predictive]:
+    """Fits to bootstraps of the rows, of the response as it is or standardised."""
+
+    def run(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
+        center, scale = (y.mean(), y.std()) if standardised else (0.0, 1.0)
+
+        def one(number: int) -> tuple[Floats, Floats]:
+            rows = np.random.default_rng((seed, number)).integers(len(y), size=len(y))
+            model = make(number).fit(X[rows], (y[rows] - center) / scale)
+            unseen = np.setdiff1d(np.arange(len(y)), rows)
+            return center + scale * model.predict(new), y[unseen] - center - scale * model.predict(X[unseen])
+
+        found = joblib.Parallel(n_jobs=-1)(joblib.delayed(one)(number) for number in range(n_bootstraps))
+        functions, errors = np.array([each for each, _ in found]), np.concatenate([each for _, each in found])
+        noise = np.sqrt(max(np.mean(errors**2) - functions.var(axis=0).mean(), 1e-12))
+        return Predictive(functions, np.array([[noise]]))
+
+    return run
+
+
+def boosted_trees(number: int) -> BaseEstimator:
     from xgboost import XGBRegressor
 
-    def one(number: int) -> tuple[Floats, Floats]:
-        rows = np.random.default_rng((seed, number)).integers(len(y), size=len(y))
-        model = XGBRegressor(random_state=number, n_jobs=1).fit(X[rows], y[rows])
-        unseen = np.setdiff1d(np.arange(len(y)), rows)
-        return model.predict(new), y[unseen] - model.predict(X[unseen])
+    return XGBRegressor(random_state=number, n_jobs=1)
 
-    found = joblib.Parallel(n_jobs=-1)(joblib.delayed(one)(number) for number in range(N_BOOTSTRAPS))
-    functions, errors = np.array([each for each, _ in found]), np.concatenate([each for _, each in found])
-    noise = np.sqrt(max(np.mean(errors**2) - functions.var(axis=0).mean(), 1e-12))
-    return Predictive(functions, np.array([[noise]]))
+
+def network(number: int) -> BaseEstimator:
+    """With early stopping: its bare defaults do not converge."""
+    return make_pipeline(StandardScaler(), MLPRegressor(random_state=number, max_iter=1000, early_stopping=True))
 
 
 def gaussian_process(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
@@ -149,35 +167,18 @@ def bde(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
     return Predictive(*deep_ensembles.draw(X, y, new, seed))
 
 
-def networks(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
-    """Ten networks on bootstraps of the rows, with early stopping: its bare defaults do not converge."""
-
-    def one(number: int) -> tuple[Floats, Floats]:
-        rows = np.random.default_rng((seed, number)).integers(len(y), size=len(y))
-        center, scale = y.mean(), y.std()
-        model = make_pipeline(StandardScaler(), MLPRegressor(random_state=number, max_iter=1000, early_stopping=True))
-        model.fit(X[rows], (y[rows] - center) / scale)
-        unseen = np.setdiff1d(np.arange(len(y)), rows)
-        return center + scale * model.predict(new), y[unseen] - center - scale * model.predict(X[unseen])
-
-    found = joblib.Parallel(n_jobs=-1)(joblib.delayed(one)(number) for number in range(N_MEMBERS))
-    functions, errors = np.array([each for each, _ in found]), np.concatenate([each for _, each in found])
-    noise = np.sqrt(max(np.mean(errors**2) - functions.var(axis=0).mean(), 1e-12))
-    return Predictive(functions, np.array([[noise]]))
-
-
 METHODS: dict[str, Callable[[Floats, Floats, Floats, int], Predictive]] = {
     "ours": ours(),
     "linear": by_cross_validation(lambda seed: LinearRegression()),
     "forest": forest,
     "svm": by_cross_validation(lambda seed: make_pipeline(StandardScaler(), SVR())),
-    "xgboost": xgboost,
+    "xgboost": bootstrapped(boosted_trees, N_BOOTSTRAPS),
     "gp": gaussian_process,
     "stochtree": stochtree,
     "bartz": bartz,
     "ngboost": ngboost,
     "bde": bde,
-    "networks": networks,
+    "networks": bootstrapped(network, N_MEMBERS, standardised=True),
 }
 """Ours and its rivals."""
 VARIANTS: dict[str, Callable[[Floats, Floats, Floats, int], Predictive]] = {

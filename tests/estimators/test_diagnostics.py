@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperplanes.estimators import HyperplanesWarning
-from hyperplanes.estimators.diagnostics import FitSummary, diagnose, warn
+from hyperplanes.estimators.diagnostics import FitSummary, diagnose, judge_time, warn
 from hyperplanes.inference import Posterior, Trace
 from hyperplanes.model import Prior
 
@@ -51,8 +51,8 @@ def make_posterior(
     )
 
 
-def make_summary(n_rows=50, response_scale=2.0, constant_response=False, share_of_budget=0.0):
-    return FitSummary(PRIOR, n_rows, response_scale, constant_response, share_of_budget=share_of_budget)
+def make_summary(n_rows=50, response_scale=2.0, constant_response=False):
+    return FitSummary(PRIOR, n_rows, response_scale, constant_response)
 
 
 def test_numbers_of_a_good_fit():
@@ -75,7 +75,6 @@ def test_ess_of_uneven_weights():
     [
         (make_posterior(n_distinct=4), make_summary(), "genealogy has collapsed.* only 4 distinct", "Raise n_steps"),
         (make_posterior(lowest_ess=1.3), make_summary(), "genealogy has collapsed.* only 1.3 of 100", "Raise n_steps"),
-        (make_posterior(), make_summary(share_of_budget=1.5), "took 1.5 times its budget", "lower n_particles"),
         (make_posterior(acceptance=0.0), make_summary(), "No Markov move was accepted", "Raise n_steps"),
         (make_posterior(acceptance=[0.9, 0.5, 0.2, 0.0]), make_summary(), "in the last quarter", "Raise n_steps"),
         (make_posterior(n_ancestors=1), make_summary(), "log_evidence_error_ is likely too small", "Raise n_particles"),
@@ -144,3 +143,10 @@ def test_places_without_a_hyperplane_do_not_count_as_parameters():
     assert diagnose(posterior._replace(normals=normals), make_summary(n_rows=4)).messages == ()
     (message,) = diagnose(posterior, make_summary(n_rows=11)).messages
     assert message.startswith("6 hyperplanes in 1 columns have 12 parameters, more than 11 rows")
+
+
+@pytest.mark.parametrize(("seconds", "budget", "n_warnings"), [(9.0, None, 0), (11.0, 10.0, 0), (15.0, 10.0, 1)])
+def test_a_fit_that_takes_much_longer_than_its_budget_is_warned_of(seconds, budget, n_warnings):
+    found = judge_time(diagnose(make_posterior(), make_summary()), seconds, budget).warnings
+    assert len(found) == n_warnings
+    assert all("took 15 s, 1.5 times its budget" in text and "lower n_particles" in text for text in found)

@@ -78,8 +78,6 @@ class FitSummary(NamedTuple):
     """Whether the response has no variation."""
     number_given: bool = True
     """Whether the user gave the number of hyperplanes."""
-    share_of_budget: float = 0.0
-    """Seconds that the fit took for each that it was allowed, 0 where it could take as many as it needs."""
 
 
 def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
@@ -119,7 +117,6 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
         *_warnings_on_data(numbers, summary),
         *(_warnings_on_size(n_hyperplanes, n_columns, summary.n_rows) if summary.number_given else ()),
         *_warnings_on_sampling(numbers),
-        *_warnings_on_budget(summary),
     )
     return numbers._replace(warnings=warnings, notes=tuple(_notes(numbers)))
 
@@ -150,6 +147,18 @@ def join_diagnostics(parts: Sequence[Diagnostics]) -> Diagnostics:
 
 def _with_their_part(messages: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(f"Part {number}: {text}" for number, texts in enumerate(messages) for text in texts)
+
+
+def judge_time(diagnostics: Diagnostics, seconds: float, budget: float | None) -> Diagnostics:
+    """Add a warning where a fit took much longer than it was allowed."""
+    if budget is None or seconds <= OVER_BUDGET * budget:
+        return diagnostics
+    message = (
+        f"The fit took {seconds:.3g} s, {seconds / budget:.2g} times its budget, with as few steps as it can take. The "
+        "first fit of a table of this size compiles, later ones do not; otherwise lower n_particles, raise budget, or "
+        "leave it None."
+    )
+    return diagnostics._replace(warnings=(*diagnostics.warnings, message))
 
 
 def warn(diagnostics: Diagnostics, stacklevel: int) -> None:
@@ -216,15 +225,6 @@ def _warnings_on_sampling(numbers: Diagnostics) -> Iterator[str]:
             f"The genealogy has collapsed: at one step only {numbers.lowest_ess:.1f} of {numbers.n_particles} "
             "particles counted, and all later ones descend from them. Predictions may miss most of the posterior. "
             "Raise n_steps or budget, or leave them None so that the steps adapt to the data."
-        )
-
-
-def _warnings_on_budget(summary: FitSummary) -> Iterator[str]:
-    if summary.share_of_budget > OVER_BUDGET:
-        yield (
-            f"The fit took {summary.share_of_budget:.1f} times its budget, with as few steps as it can take. The first "
-            "fit of a table of this size compiles, later ones do not; otherwise lower n_particles, raise budget, or "
-            "leave it None."
         )
 
 

@@ -1,6 +1,5 @@
 """Parts: independent fits, each with the scales of its own rows, that speak the user's units."""
 
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from typing import NamedTuple
@@ -80,7 +79,6 @@ class Part(NamedTuple):
 
 def fit_part(seed: int, rows: Rows, prior: Prior, settings: Settings, observe: Observer | None = None) -> Part:
     """Draw the posterior of some rows."""
-    start = time.monotonic()
     inputs = input_scaler(rows.inputs, rows.row_weights) if prior.reach == 0 else range_scaler(rows.inputs)
     response = response_scaler(rows.response, rows.row_weights)
     posterior = fit(
@@ -98,7 +96,6 @@ def fit_part(seed: int, rows: Rows, prior: Prior, settings: Settings, observe: O
         response_scale=float(response.scale_),
         constant_response=is_constant(rows.response),
         number_given=settings.n_hyperplanes is not None,
-        share_of_budget=(time.monotonic() - start) / (settings.budget or np.inf),
     )
     return Part(posterior, inputs, response, summary)
 

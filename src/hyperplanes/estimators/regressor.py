@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.columns import Columns
-from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, warn
+from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, judge_time, warn
 from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
 from hyperplanes.estimators.parts import Part, Rows, fit_part, fit_parts
 from hyperplanes.estimators.progress import observer, part_counter
@@ -186,7 +186,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             settings = replace(settings, budget=max(left, 0.01 * settings.budget))
         parts = self._fit_parts(table, subdomains, settings)
         posteriors = [part.posterior for part in parts]
-        diagnostics = join_diagnostics([diagnose(part.posterior, part.summary) for part in parts])
+        joined = join_diagnostics([diagnose(part.posterior, part.summary) for part in parts])
+        diagnostics = judge_time(joined, time.monotonic() - start, self.budget)
         self._adopt(
             table.column_attributes
             | {

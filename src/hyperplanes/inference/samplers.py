@@ -27,6 +27,8 @@ from hyperplanes.moves import (
 
 SHARE = 0.65
 """Conditional effective share of the particles in one step, see docs/method.md."""
+PAPER_SHARE = 0.5
+"""The same for the paper's sampler, which says nothing of it."""
 MOST_ROUNDS = 3
 FORGOTTEN = 0.7
 """Rounds of moves are repeated until the functions correlate less than this with what they were before the step."""
@@ -73,14 +75,13 @@ def paper_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
     def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
         return _move_all(paper_step, key, states, (jnp.float64(exponent), data, prior), data, settings)
 
-    schedule = smc.AdaptiveSchedule() if settings.n_steps is None else smc.FixedSchedule(settings.n_steps)
-    return Sampler(path, move, schedule, scheme="multinomial", resample_below=1.0)
+    return Sampler(path, move, _schedule(settings, PAPER_SHARE), scheme="multinomial", resample_below=1.0)
 
 
 def collapsed_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
     """Anneal (hyperplanes, sigma^2) with the coefficients integrated out, at exponents that adapt."""
     unknown_number = settings.n_hyperplanes is None
-    schedule = _schedule(settings)
+    schedule = _schedule(settings, SHARE)
 
     def path(states: State) -> smc.Likelihoods:
         particle, products = states
@@ -103,12 +104,12 @@ def collapsed_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
     return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
 
 
-def _schedule(settings: Settings) -> smc.Schedule:
+def _schedule(settings: Settings, share: float) -> smc.Schedule:
     if settings.n_steps is not None:
         return smc.FixedSchedule(settings.n_steps)
     if settings.budget is not None:
-        return smc.TimedSchedule(settings.budget, SHARE)
-    return smc.AdaptiveSchedule(SHARE)
+        return smc.TimedSchedule(settings.budget, share)
+    return smc.AdaptiveSchedule(share)
 
 
 def _move_all(

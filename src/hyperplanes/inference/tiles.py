@@ -1,4 +1,4 @@
-"""Run a function of one particle over all particles: vectorised in tiles, parts of a few tiles shared out to threads.
+"""Run a function of one particle over all particles: vectorised in tiles, batches of a few tiles shared out to threads.
 
 On a CPU a tile is small enough for its features to stay in the cache where they can, on an accelerator as large as the
 memory budget allows. Every particle has a key of its own, so that the number of threads does not change the result,
@@ -21,10 +21,10 @@ LARGEST_TILE_BYTES = 2**26
 SMALLEST_TILE = 4
 """Loops over units cost the same for one particle as for several; fewer only where features are very large."""
 LARGEST_TILE = 32
-FEWEST_PARTS = 8
-"""Parts that the tiles are dealt out in where there are as many, whatever the number of threads."""
+FEWEST_BATCHES = 8
+"""Batches that the tiles are dealt out in where there are as many, whatever the number of threads."""
 MOST_TILES = 8
-"""Tiles in a part: a call costs a fifth of a millisecond, and time in one call grows faster than its tiles."""
+"""Tiles in a batch: a call costs a fifth of a millisecond, and time in one call grows faster than its tiles."""
 QUICK_TO_COMPILE = {"xla_backend_optimization_level": 0}
 """For programs that only copy, or that run once."""
 COMPILER_OPTIONS = {"xla_backend_optimization_level": 1}
@@ -90,43 +90,43 @@ def map_particles(
     n_particles = len(jax.tree.leaves(per_particle)[0])
     dealt = _deal_out(per_particle, tile)
 
-    def run(part: int) -> Any:
+    def run(batch: int) -> Any:
         with jax.enable_x64(True):  # a thread starts with JAX's defaults
-            return jax.tree.map(lambda leaf: leaf.block_until_ready(), _run_part(function, part, dealt, shared))
+            return jax.tree.map(lambda leaf: leaf.block_until_ready(), _run_batch(function, batch, dealt, shared))
 
-    parts = range(len(jax.tree.leaves(dealt)[0]))
+    batches = range(len(jax.tree.leaves(dealt)[0]))
     if n_threads == 1:
-        return _collect([run(part) for part in parts], n_particles)
+        return _collect([run(batch) for batch in batches], n_particles)
     with ThreadPoolExecutor(n_threads) as threads:
-        return _collect(list(threads.map(run, parts)), n_particles)
+        return _collect(list(threads.map(run, batches)), n_particles)
 
 
 @partial(jax.jit, static_argnums=0, compiler_options=COMPILER_OPTIONS)
-def _run_part(function: Callable[..., Any], part: int, dealt: tuple[Any, ...], shared: tuple[Any, ...]) -> Any:
-    return jax.lax.map(jax.vmap(lambda one: function(*one, *shared)), jax.tree.map(lambda leaf: leaf[part], dealt))
+def _run_batch(function: Callable[..., Any], batch: int, dealt: tuple[Any, ...], shared: tuple[Any, ...]) -> Any:
+    return jax.lax.map(jax.vmap(lambda one: function(*one, *shared)), jax.tree.map(lambda leaf: leaf[batch], dealt))
 
 
 @partial(jax.jit, static_argnums=1, compiler_options=QUICK_TO_COMPILE)
 def _deal_out(per_particle: Any, tile: int) -> Any:
-    """Leaves (parts, tiles, tile, ...) from (n_particles, ...); the last particle is repeated to fill them up."""
+    """Leaves (batches, tiles, tile, ...) from (n_particles, ...); the last particle is repeated to fill them up."""
     n_particles = len(jax.tree.leaves(per_particle)[0])
     n_tiles = -(-n_particles // tile)
-    a_part = min(-(-n_tiles // FEWEST_PARTS), MOST_TILES)
-    n_parts = -(-n_tiles // a_part)
-    missing = n_parts * a_part * tile - n_particles
+    a_batch = min(-(-n_tiles // FEWEST_BATCHES), MOST_TILES)
+    n_batches = -(-n_tiles // a_batch)
+    missing = n_batches * a_batch * tile - n_particles
 
     def deal(leaf: jax.Array) -> jax.Array:
         filled = jnp.concatenate([leaf, jnp.repeat(leaf[-1:], missing, axis=0)])
-        return filled.reshape(n_parts, a_part, tile, *leaf.shape[1:])
+        return filled.reshape(n_batches, a_batch, tile, *leaf.shape[1:])
 
     return jax.tree.map(deal, per_particle)
 
 
 @partial(jax.jit, static_argnums=1, compiler_options=QUICK_TO_COMPILE)
-def _collect(parts: list[Any], n_particles: int) -> Any:
+def _collect(batches: list[Any], n_particles: int) -> Any:
     """Undo `_deal_out`."""
 
     def join(*leaves: jax.Array) -> jax.Array:
         return jnp.concatenate([leaf.reshape(-1, *leaf.shape[2:]) for leaf in leaves])[:n_particles]
 
-    return jax.tree.map(join, *parts)
+    return jax.tree.map(join, *batches)

@@ -10,7 +10,7 @@ from joint import COMPILER_OPTIONS
 from scipy import stats
 
 from hyperplanes.model import Data, Particle, Prior, is_present, make_data, paper_prior
-from hyperplanes.moves import candidates, make_state
+from hyperplanes.moves import candidates
 from hyperplanes.moves.candidates import N_GUESSES, Candidates, Guesses
 from hyperplanes.moves.workspace import Workspace, open_workspace, vacate
 from hyperplanes.process import Hyperplanes, from_white, support, uniforms
@@ -79,7 +79,7 @@ def without_it(inputs: np.ndarray, response: np.ndarray, n_units: int) -> tuple[
         intensity=jnp.array(1.0 * n_units),
         attends=jnp.ones((n_units, 10), dtype=bool),
     )
-    return open_workspace(make_state(particle, data), data), data
+    return open_workspace(particle, data), data
 
 
 @pytest.mark.parametrize("lowest", [0.0, -1.0])
@@ -131,7 +131,7 @@ def test_an_empty_place_is_taken_where_a_unit_is_missing_and_stays_empty_where_n
     noise = 0.1 * np.random.default_rng(seed).normal(size=len(response))
     work, data = without_it(inputs, response if missing else noise, 1)
     nothing = work.particle._replace(normals=jnp.zeros_like(work.particle.normals), intensity=jnp.array(0.1))
-    work = open_workspace(make_state(nothing, data), data)
+    work = open_workspace(nothing, data)
     chosen, moved = choose_often(jax.random.key(seed), work, data, PRIOR, unknown_number=True)
     present = np.asarray(is_present(chosen.particle.normals))[:, 0]
     np.testing.assert_array_equal(moved, present)

@@ -27,6 +27,7 @@ from hyperplanes.moves import (
     make_state,
     redraw_given_coefficients,
     refresh_output_layer,
+    superposed_round,
     sweep_output_layer,
 )
 from hyperplanes.moves.candidates import candidate_draws, choose_candidate
@@ -52,11 +53,13 @@ KERNELS: dict[str, Move] = {
         partial(choose_candidate, unknown_number=True), candidate_draws, unknown_number=True
     ),
     "round_of_unknown_number": partial(collapsed_round, unknown_number=True),
+    "superposed_round": partial(superposed_round, n_parts=3),
+    "superposed_round_of_unknown_number": partial(superposed_round, n_parts=2, unknown_number=True),
 }
 OUTPUT_LAYER_ONLY = ["sweep_output_layer", "refresh_output_layer"]
-WHOLE = ["paper_step", "collapsed_round"]
+WHOLE = ["paper_step", "collapsed_round", "superposed_round"]
 CASES = {"three units": THREE_UNITS, "often dead": OFTEN_DEAD, "unknown number": UNKNOWN_NUMBER}
-OF_UNKNOWN_NUMBER = ["choose_or_leave_empty", "round_of_unknown_number"]
+OF_UNKNOWN_NUMBER = ["choose_or_leave_empty", "round_of_unknown_number", "superposed_round_of_unknown_number"]
 ROUNDS = dict.fromkeys(KERNELS, N_ROUNDS) | dict.fromkeys(
     ["redraw_given_coefficients", "choose_candidate", "paper_step", "choose_or_leave_empty"], ONE_AT_A_TIME
 )

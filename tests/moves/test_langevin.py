@@ -26,7 +26,7 @@ CASES = {
 def look_around(
     white: jax.Array, scales: jax.Array, unit: int, state: State, exponent: float, data: Data, prior: Prior
 ) -> langevin.Local:
-    work = open_workspace(state, data)
+    work = open_workspace(state.particle, data)
     return langevin._look_around(white, scales, vacate(unit, work, exponent, data, prior), work, data, prior)
 
 

@@ -58,7 +58,7 @@ def expected_log_evidence(plane: Hyperplanes, unit: int, state: State, data: Dat
 
 @partial(jax.jit, static_argnums=1, compiler_options=COMPILER_OPTIONS)
 def look_at_all(planes: Hyperplanes, unit: int, state: State, data: Data) -> tuple[jax.Array, jax.Array]:
-    work = open_workspace(state, data)
+    work = open_workspace(state.particle, data)
     vacancy = vacate(jnp.array(unit), work, ONE, data, PRIOR)
     near = jax.lax.map(lambda plane: look(plane, vacancy, work.features, data, PRIOR).joined.log_evidence, planes)
     return near, survey(planes, vacancy, work.features, data, PRIOR)
@@ -80,12 +80,12 @@ def test_looks_judge_hyperplanes_as_products_in_float64_do(unit, seed):
 @pytest.mark.parametrize("moved", [True, False])
 def test_products_follow_the_hyperplane_that_takes_the_place(moved, seed):
     state, data = make_problem(seed)
-    work = open_workspace(state, data)
+    work = open_workspace(state.particle, data)
     vacancy = vacate(jnp.array(2), work, ONE, data, PRIOR)
     plane = Hyperplanes(*(part[0] for part in shifted(state, 2, np.array([0.01]), seed)))
     seen = look(plane, vacancy, work.features, data, PRIOR)
     after = occupy(plane, seen.row, seen.feature, jnp.array(moved), vacancy, work)
-    anew = open_workspace(State(after.particle, after.products), data)
+    anew = open_workspace(after.particle, data)
     np.testing.assert_allclose(after.features, anew.features, atol=1e-6)
     np.testing.assert_allclose(after.products, anew.products, rtol=1e-6)
     assert bool(jnp.any(after.particle.normals != state.particle.normals)) == moved
@@ -93,7 +93,7 @@ def test_products_follow_the_hyperplane_that_takes_the_place(moved, seed):
 
 def test_a_row_is_the_products_of_its_very_feature(seed):
     state, data = make_problem(seed)
-    work = open_workspace(state, data)
+    work = open_workspace(state.particle, data)
     vacancy = vacate(jnp.array(1), work, ONE, data, PRIOR)
     plane = Hyperplanes(*(part[0] for part in shifted(state, 1, np.array([0.5]), seed)))
     feature, row = feature_and_row(plane, vacancy, work.features, data)

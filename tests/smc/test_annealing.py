@@ -16,7 +16,7 @@ CRITERIA = ["conditional_ess", "ess"]
 def run(seed: int, target, n_particles: int, **options) -> tuple[smc.Population, list[smc.Step]]:
     particles = target.draw_prior(np.random.default_rng(seed), n_particles)
     options = {"schedule": smc.AdaptiveSchedule()} | options
-    taken = list(smc.anneal(jax.random.key(seed), particles, target.path, target.move, **options))
+    taken = list(smc.anneal(jax.random.key(seed), smc.begin(particles), target.path, target.move, **options))
     return taken[-1][0], [info for _, info in taken]
 
 
@@ -79,7 +79,9 @@ def test_an_adaptive_schedule_never_stalls(criterion, share, seed):
     target = GaussianTarget(memory=0.5)
     particles = target.draw_prior(np.random.default_rng(seed), 1000)
     schedule = smc.AdaptiveSchedule(share, criterion)
-    taken = list(islice(smc.anneal(jax.random.key(seed), particles, target.path, target.move, schedule=schedule), 40))
+    taken = list(
+        islice(smc.anneal(jax.random.key(seed), smc.begin(particles), target.path, target.move, schedule=schedule), 40)
+    )
     assert taken[-1][1].exponent == 1.0
 
 
@@ -186,7 +188,7 @@ def test_a_likelihood_that_is_nowhere_a_number_ends_in_no_evidence(seed):
     def move(key: jax.Array, particles: np.ndarray, exponent: float) -> tuple[np.ndarray, float]:
         return particles, 0.0
 
-    run_on = smc.anneal(jax.random.key(seed), start, path, move, schedule=smc.AdaptiveSchedule())
+    run_on = smc.anneal(jax.random.key(seed), smc.begin(start), path, move, schedule=smc.AdaptiveSchedule())
     with np.errstate(invalid="ignore"):
         taken = list(islice(run_on, 200))
     assert len(taken) < 200
@@ -198,7 +200,7 @@ def test_the_same_key_gives_the_same_run_and_another_key_another(seed):
     particles = target.draw_prior(np.random.default_rng(seed), 50)
     options = {"schedule": smc.FixedSchedule(5), "scheme": "multinomial", "resample_below": 1.0}
     first, again, other = (
-        list(smc.anneal(jax.random.key(number), particles, target.path, target.move, **options))[-1][0]
+        list(smc.anneal(jax.random.key(number), smc.begin(particles), target.path, target.move, **options))[-1][0]
         for number in (1, 1, 2)
     )
     np.testing.assert_array_equal(first.particles, again.particles)
@@ -214,7 +216,7 @@ def test_every_step_has_a_key_of_its_own(seed):
         return target.move(key, particles, exponent)
 
     particles = target.draw_prior(np.random.default_rng(seed), 20)
-    list(smc.anneal(jax.random.key(seed), particles, target.path, move, schedule=smc.FixedSchedule(9)))
+    list(smc.anneal(jax.random.key(seed), smc.begin(particles), target.path, move, schedule=smc.FixedSchedule(9)))
     assert len(set(keys)) == 9
 
 

@@ -104,7 +104,9 @@ def test_reported_error_is_the_spread_over_runs_within_a_factor_of_two(regime, s
     for repeat in range(80):
         particles = target.draw_prior(np.random.default_rng(seed + repeat), n_particles)
         options = {"schedule": smc.FixedSchedule(n_steps), "scheme": scheme, "resample_below": resample_below}
-        taken = list(smc.anneal(jax.random.key(seed + repeat), particles, target.path, target.move, **options))
+        taken = list(
+            smc.anneal(jax.random.key(seed + repeat), smc.begin(particles), target.path, target.move, **options)
+        )
         found.append(taken[-1][0].log_evidence)
         variances.append(smc.evidence_variance(*history_of([info for _, info in taken])))
     ratio = np.sqrt(np.mean(variances)) / np.std(found)

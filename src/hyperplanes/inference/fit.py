@@ -1,5 +1,6 @@
 """Fit: the one place where model, moves and SMC meet."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,7 @@ from hyperplanes.inference.compilation import keep_compiled_programs
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
+from hyperplanes.inference.stages import Stage, stages
 from hyperplanes.inference.tiles import QUICK_TO_COMPILE, map_with_features
 from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, is_present, make_data
 from hyperplanes.model.data import Floats, weighted_covariance
@@ -64,23 +66,36 @@ def fit(
         raise ValueError('sampler="paper" needs a number of hyperplanes, got n_hyperplanes=None')
     if settings.sampler == "paper" and not prior.is_plain:
         raise ValueError('sampler="paper" needs a prior as plain as paper_prior(n_columns)')
+    start = time.monotonic()
     keep_compiled_programs()
     rows = np.asarray(inputs, dtype=np.float64)
     weights = np.ones(len(rows)) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
     center, prior = lay_out(rows, weights, prior)
     with jax.enable_x64(True):
         data = make_data(rows - center, response, weights)
-        sampler = SAMPLERS[settings.sampler](data, prior, settings)
         key_prior, key_anneal = jax.random.split(key)
-        states = draw_states(key_prior, data, prior, settings)
+        all_stages = stages(data, settings)
+        population = smc.begin(draw_states(key_prior, all_stages[0].rows, prior, settings))
         steps: list[smc.Step] = []
-        for last, step in sampler.anneal(key_anneal, states):
-            population = last
-            steps.append(step)
-            if observe is not None:
-                n_steps = sampler.schedule.n_steps
-                observe(Progress(len(steps), n_steps, step.exponent, step.ess, step.acceptance, step.n_ancestors))
+        for number, stage in enumerate(all_stages):
+            sampler = SAMPLERS[settings.sampler](
+                stage, prior, with_time_for(all_stages[number:], settings, time.monotonic() - start)
+            )
+            for last, step in sampler.anneal(key_anneal, population._replace(exponent=0.0), len(steps)):
+                population = last
+                steps.append(step._replace(exponent=stage.share(step.exponent)))
+                if observe is not None:
+                    seen = steps[-1].exponent, step.ess, step.acceptance, step.n_ancestors
+                    observe(Progress(len(steps), sampler.schedule.n_steps, *seen))
         return _posterior(population, steps, center, prior, settings)
+
+
+def with_time_for(left: Sequence[Stage], settings: Settings, seconds_taken: float) -> Settings:
+    """Settings of the first of some stages, with its share of the budget that is left."""
+    if settings.budget is None:
+        return settings
+    share = left[0].cost / sum(stage.cost for stage in left)
+    return replace(settings, budget=max(share * (settings.budget - seconds_taken), 0.01 * settings.budget))
 
 
 def lay_out(inputs: Floats, row_weights: Floats, prior: Prior) -> tuple[Floats, Prior]:
@@ -98,7 +113,7 @@ def draw_states(key: jax.Array, data: Data, prior: Prior, settings: Settings) ->
     """Draw particles from the prior, with their cross products."""
     keys = jax.random.split(key, settings.n_particles)
     unknown_number = settings.n_hyperplanes is None
-    n_places = FIRST_PLACES if settings.n_hyperplanes is None else settings.n_hyperplanes
+    n_places = settings.n_hyperplanes or first_places(settings.n_parts)
     particles = _draw_particles(keys, prior, n_places, data.n_columns, data.inputs.dtype, unknown_number)
     states: State = map_with_features(
         make_state, (particles,), (data,), n_places=n_places, data=data, settings=settings
@@ -132,9 +147,16 @@ def without_empty_places(particle: Particle) -> Particle:
     )
 
 
+def first_places(n_parts: int) -> int:
+    """Places for hyperplanes whose number is unknown, the same for all parts."""
+    return -(-FIRST_PLACES // n_parts) * n_parts
+
+
 def _log_start(prior: Prior, settings: Settings) -> float:
     """Log of the prior mass of the numbers of hyperplanes that there are places for."""
-    return 0.0 if settings.n_hyperplanes is not None else float(jax.nn.logsumexp(prior.log_number(FIRST_PLACES)))
+    if settings.n_hyperplanes is not None:
+        return 0.0
+    return float(jax.nn.logsumexp(prior.log_number(first_places(settings.n_parts))))
 
 
 def _posterior(

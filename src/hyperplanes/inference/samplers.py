@@ -5,7 +5,7 @@ A sampler is assembled from a target for `smc` (a path of tempered likelihoods a
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
+from hyperplanes.inference.stages import Stage
 from hyperplanes.inference.tiles import map_with_features
 from hyperplanes.model import Data, Prior, gaussian, is_present, lift, relu_features, with_places
 from hyperplanes.model.features import EXACT
@@ -22,6 +23,7 @@ from hyperplanes.moves import (
     State,
     collapsed_round,
     redraw_given_coefficients,
+    superposed_round,
     sweep_output_layer,
 )
 
@@ -52,10 +54,12 @@ class Sampler:
     resample_below: float
     """Share of effective particles below which to resample."""
 
-    def anneal(self, key: jax.Array, states: State) -> Iterator[tuple[smc.Population, smc.Step]]:
-        """Anneal draws from the prior, yielding every step."""
-        options = {"scheme": self.scheme, "resample_below": self.resample_below}
-        return smc.anneal(key, states, self.path, self.move, schedule=self.schedule, **options)
+    def anneal(
+        self, key: jax.Array, population: smc.Population, n_taken: int
+    ) -> Iterator[tuple[smc.Population, smc.Step]]:
+        """Anneal particles, yielding every step."""
+        options = {"schedule": self.schedule, "scheme": self.scheme, "resample_below": self.resample_below}
+        return smc.anneal(key, population, self.path, self.move, n_taken=n_taken, **options)
 
 
 def paper_step(key: jax.Array, state: State, exponent: jax.Array, data: Data, prior: Prior) -> tuple[State, jax.Array]:
@@ -65,8 +69,9 @@ def paper_step(key: jax.Array, state: State, exponent: jax.Array, data: Data, pr
     return redraw_given_coefficients(key_redraw, state, exponent, data, prior)
 
 
-def paper_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
+def paper_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler:
     """Algorithm 2 of the paper, weighing before the move: see docs/method.md for what was corrected."""
+    data = stage.rows
 
     def path(states: State) -> smc.Likelihoods:
         log_likelihoods = np.asarray(_log_likelihoods(states, data))
@@ -78,20 +83,20 @@ def paper_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
     return Sampler(path, move, _schedule(settings, PAPER_SHARE), scheme="multinomial", resample_below=1.0)
 
 
-def collapsed_sampler(data: Data, prior: Prior, settings: Settings) -> Sampler:
+def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler:
     """Anneal (hyperplanes, sigma^2) with the coefficients integrated out, at exponents that adapt."""
     unknown_number = settings.n_hyperplanes is None
+    one_round = make_round(settings.n_parts, unknown_number)
     schedule = _schedule(settings, SHARE)
 
     def path(states: State) -> smc.Likelihoods:
-        particle, products = states
-        return gaussian.evidence_path(data, products, particle.noise_variance, particle.coefficient_variance, prior)
+        return stage.path(states, prior, settings)
 
     def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
         """Make rounds until the functions have forgotten where they were."""
         if unknown_number:
             states = with_room(states)
-        one_round = round_of_unknown_number if unknown_number else collapsed_round
+        data, exponent = stage.at(exponent)
         shared = (jnp.float64(exponent), data, prior, jnp.asarray(_mean_active(states)))
         before, shares = _function_values(states, exponent, data, prior), []
         for key_round in jax.random.split(key, MOST_ROUNDS)[: 1 if schedule.is_hurried else MOST_ROUNDS]:
@@ -122,12 +127,17 @@ def _move_all(
 ) -> tuple[State, float]:
     """Make a move of one particle with all."""
     keys = jax.random.split(key, len(states.products))
-    n_places = states.particle.offsets.shape[1]
+    n_places = states.particle.offsets.shape[1] // settings.n_parts  # features of one part at a time
     states, accepted = map_with_features(step, (keys, states), shared, n_places=n_places, data=data, settings=settings)
     return states, float(np.mean(accepted))
 
 
-round_of_unknown_number = partial(collapsed_round, unknown_number=True)
+@cache
+def make_round(n_parts: int, unknown_number: bool) -> Callable[..., tuple[State, jax.Array]]:
+    """A round of moves; the same one for the same arguments, so that it is compiled once."""
+    if n_parts == 1:
+        return partial(collapsed_round, unknown_number=unknown_number)
+    return partial(superposed_round, n_parts=n_parts, unknown_number=unknown_number)
 
 
 def with_room(states: State) -> State:
@@ -190,7 +200,7 @@ def _log_likelihoods(states: State, data: Data) -> jax.Array:
     return jax.vmap(one)(states)
 
 
-SAMPLERS: dict[str, Callable[[Data, Prior, Settings], Sampler]] = {
+SAMPLERS: dict[str, Callable[[Stage, Prior, Settings], Sampler]] = {
     "auto": collapsed_sampler,
     "paper": paper_sampler,
 }

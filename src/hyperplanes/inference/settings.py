@@ -9,6 +9,8 @@ class Settings:
 
     n_hyperplanes: int | None
     """Number of hidden units m, None where it is unknown too."""
+    n_parts: int = 1
+    """Parts of equal size that hyperplanes are moved in, one after the other."""
     sampler: str = "auto"
     """A name in `SAMPLERS`."""
     n_particles: int = 200
@@ -26,10 +28,17 @@ class Settings:
     def __post_init__(self) -> None:
         if self.n_hyperplanes is not None and self.n_hyperplanes < 1:
             raise ValueError(f"n_hyperplanes must be at least 1 or None, got {self.n_hyperplanes}")
-        for name, least in (("n_particles", 2), ("n_threads", 1), ("memory_budget", 1)):
+        for name, least in (("n_parts", 1), ("n_particles", 2), ("n_threads", 1), ("memory_budget", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if self.n_parts > 1 and (self.sampler == "paper" or (self.n_hyperplanes or 0) % self.n_parts):
+            raise ValueError('n_parts needs sampler="auto" and a number of hyperplanes that it divides')
         if self.n_steps is not None and self.n_steps < 1:
             raise ValueError(f"n_steps must be at least 1 or None, got {self.n_steps}")
         if self.budget is not None and (self.n_steps is not None or self.sampler == "paper"):
             raise ValueError('a budget needs steps that adapt to it: n_steps=None and sampler="auto"')
+
+    @property
+    def grows(self) -> bool:
+        """Whether rows may join one after the other: the exponents are our own, not those that were asked for."""
+        return self.sampler != "paper" and self.n_steps is None

@@ -1,7 +1,7 @@
 """The model: prior, features, Gaussian likelihood, the equal two-layer network, prediction."""
 
 from hyperplanes.model import gaussian
-from hyperplanes.model.data import Data, make_data
+from hyperplanes.model.data import Data, blocks_of, make_data
 from hyperplanes.model.features import cross_products, design_of, lift, relu_features, replaced_row, with_row
 from hyperplanes.model.network import Network, forward, from_network, to_network
 from hyperplanes.model.prior import Particle, Prior, draw_prior, is_present, paper_prior, with_places
@@ -11,6 +11,7 @@ __all__ = [
     "Network",
     "Particle",
     "Prior",
+    "blocks_of",
     "cross_products",
     "design_of",
     "draw_prior",

@@ -82,6 +82,12 @@ def make_data(
     )
 
 
+def blocks_of(data: Data, start: int, stop: int) -> Data:
+    """The rows of some blocks, with the covariance of all."""
+    inputs, response = data.inputs[start:stop], data.response[start:stop]
+    return data._replace(inputs=inputs, response=response, n_rows=jnp.sum(inputs[:, -1].astype(jnp.float64) ** 2))
+
+
 def block_shape(n_rows: int) -> tuple[int, int]:
     """Number and length of the blocks for `n_rows` rows: eight lengths an octave, at most 1/8 of them padding."""
     n_blocks = max(1, -(-n_rows // LARGEST_BLOCK))

@@ -220,6 +220,29 @@ def evidence_path(
     return at
 
 
+def after(
+    known: ArrayLike, joining: ArrayLike, noise_variance: ArrayLike, coefficient_variance: ArrayLike, prior: Prior
+) -> NDArray[np.float64]:
+    """Cross products of rows that join others which are known already, for `evidence_path`.
+
+    The posterior N(mu, A^-1) of the coefficients given the known rows is their prior once others join. In terms of
+    white coefficients, w = mu + A^(-1/2) u, features become Z A^(-1/2) and responses y - Z mu, and the prior is that
+    of u: mean 0, variance 1. On the host: products (n_particles, m + 2, m + 2) of both.
+    """
+    matrices, spread = np.asarray(known), np.asarray(coefficient_variance)[:, None]
+    scaled = matrices[:, :-1] / np.asarray(noise_variance)[:, None, None]
+    ridge = 1 / (spread * _of_intercept(scaled.shape[1], spread, prior) ** 2)
+    precision = scaled[:, :, :-1] + ridge[:, :, None] * np.eye(scaled.shape[1])
+    sizes = np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
+    values, vectors = np.linalg.eigh(precision / sizes[:, :, None] / sizes[:, None])
+    root = vectors / sizes[:, :, None] / np.sqrt(np.maximum(values, LEAST_RIDGE))[:, None]
+    target = scaled[:, :, -1] + prior.coefficient_mean * ridge
+    mean = np.einsum("lik,ljk,lj->li", root, root, target)
+    maps = np.zeros_like(matrices)
+    maps[:, :-1, :-1], maps[:, :-1, -1], maps[:, -1, -1] = root, -mean, 1.0
+    return np.asarray(np.swapaxes(maps, 1, 2) @ np.asarray(joining) @ maps)
+
+
 def _of_intercept(n_coefficients: int, spread: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
     """Factors (n_particles, m + 1) of the columns with which all coefficients have the same variance."""
     factors = np.ones((len(spread), n_coefficients))

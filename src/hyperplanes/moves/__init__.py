@@ -6,7 +6,7 @@ leaves prior * likelihood^exponent invariant. Moves are written for one particle
 
 from hyperplanes.moves.gibbs import refresh_output_layer, sweep_output_layer
 from hyperplanes.moves.redraw import redraw_given_coefficients
-from hyperplanes.moves.rounds import collapsed_round
+from hyperplanes.moves.rounds import collapsed_round, superposed_round
 from hyperplanes.moves.state import Move, State, make_state
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "make_state",
     "redraw_given_coefficients",
     "refresh_output_layer",
+    "superposed_round",
     "sweep_output_layer",
 ]

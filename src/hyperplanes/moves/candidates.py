@@ -81,7 +81,8 @@ def choose_candidate(
     unit = (draws[0] * m).astype(int)
     vacancy = vacate(unit, work, exponent, data, prior)
     others = is_present(particle.normals) & (jnp.arange(m) != unit)
-    shares = attention(others @ particle.attends.astype(float), others.sum())
+    n_others = others.sum() + work.elsewhere.n_hyperplanes
+    shares = attention(others @ particle.attends.astype(float) + work.elsewhere.n_attending, n_others)
     guesses = _guess(for_guesses.reshape(2, N_GUESSES), vacancy, shares, data, prior)
     columns = _screen(draws[2], vacancy, data, prior)
     fresh = _draw(for_candidates.reshape(N_CANDIDATES, 2 * p + 4), guesses, columns, shares, prior)
@@ -97,7 +98,8 @@ def choose_candidate(
     log_weights = jnp.where(jnp.isnan(log_weights), -jnp.inf, log_weights)
     if unknown_number:
         candidates = jax.tree.map(_with_none, candidates)
-        log_odds = jnp.log(particle.intensity / (m - others.sum()))  # of a place to be taken, among labelled ones
+        n_places = m + work.elsewhere.n_places
+        log_odds = jnp.log(particle.intensity / (n_places - n_others))  # of a place to be taken, among labelled ones
         none = vacancy.rest.log_evidence + jnp.log(N_CANDIDATES) - log_odds
         log_weights = jnp.append(log_weights, none)
     totals = jnp.cumsum(jnp.exp(log_weights - log_weights.max()))

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from hyperplanes.model import Data, Prior, gaussian, is_present
+from hyperplanes.model import Data, Particle, Prior, gaussian, is_present
 from hyperplanes.model.prior import draw_attention, draw_scales
 from hyperplanes.moves.state import State
 
@@ -21,23 +21,27 @@ def sweep_output_layer(
     return State(particle._replace(coefficients=coefficients, noise_variance=noise_variance), products), jnp.array(1.0)
 
 
+def draw_output_layer(key: jax.Array, state: State, exponent: jax.Array, prior: Prior) -> Particle:
+    """Draw all coefficients at once given everything else. Places that no hyperplane takes have none."""
+    particle, products = state
+    conditional = gaussian.condition(products, particle.noise_variance, exponent, prior.given(particle))
+    drawn = gaussian.draw_coefficients(key, conditional)
+    return particle._replace(coefficients=jnp.where(jnp.append(True, is_present(particle.normals)), drawn, 0.0))
+
+
 def refresh_output_layer(
     key: jax.Array, state: State, exponent: jax.Array, data: Data, prior: Prior, *, unknown_number: bool = False
 ) -> tuple[State, jax.Array]:
     """Draw all coefficients at once given the scales, then all scales given them and the hyperplanes.
 
     Samplers that integrate the coefficients out move hyperplanes and variances only; for them this is an exact update
-    of the variances with the coefficients as auxiliary variables. Places that no hyperplane takes have none.
+    of the variances with the coefficients as auxiliary variables.
     """
     key_coefficients, key_noise, key_scales, key_attends = jax.random.split(key, 4)
-    particle, products = state
-    known, present = prior.given(particle), is_present(particle.normals)
-    conditional = gaussian.condition(products, particle.noise_variance, exponent, known)
-    drawn = gaussian.draw_coefficients(key_coefficients, conditional)
-    coefficients = jnp.where(jnp.append(True, present), drawn, 0.0)
+    particle, products = draw_output_layer(key_coefficients, state, exponent, prior), state.products
+    coefficients, present = particle.coefficients, is_present(particle.normals)
     intensity, variance = draw_scales(key_scales, coefficients, present, particle.intensity, prior, unknown_number)
     particle = particle._replace(
-        coefficients=coefficients,
         noise_variance=gaussian.draw_noise_variance(key_noise, data, products, coefficients, exponent, prior),
         coefficient_variance=variance,
         intensity=intensity,

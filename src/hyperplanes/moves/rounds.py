@@ -1,16 +1,23 @@
-"""Rounds of moves with the coefficients integrated out."""
+"""Rounds of moves with the coefficients integrated out: of all units, or of one part after the other.
+
+A Poisson process is the superposition of independent ones, so that the function is a sum of parts. With the functions
+of the others taken off the response, a part is a small problem of the same kind: a pass over the data costs as much as
+its own units, not as all. As for the trees of BART, what is integrated out are the coefficients of one part only.
+"""
 
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 
-from hyperplanes.model import Data, Prior
+from hyperplanes.model import Data, Particle, Prior, is_present, lift, relu_features
+from hyperplanes.model.features import EXACT
+from hyperplanes.model.prior import OF_EACH_PLACE
 from hyperplanes.moves.candidates import candidate_draws, choose_candidate
-from hyperplanes.moves.gibbs import refresh_output_layer
+from hyperplanes.moves.gibbs import draw_output_layer, refresh_output_layer
 from hyperplanes.moves.langevin import langevin_draws, langevin_one
-from hyperplanes.moves.state import Move, State
-from hyperplanes.moves.workspace import Workspace, close_workspace, open_workspace
+from hyperplanes.moves.state import Move, State, make_state
+from hyperplanes.moves.workspace import Elsewhere, Workspace, close_workspace, open_workspace
 from hyperplanes.process import uniforms
 
 UNITS_A_CANDIDATE = 10
@@ -26,7 +33,7 @@ def alone(
         key_move, key_refresh = jax.random.split(key)
         draws = uniforms(key_move, (n_draws(data.n_columns),))
         known = prior.given(state.particle)
-        work, accepted = one(draws, open_workspace(state, data), exponent, data, known)
+        work, accepted = one(draws, open_workspace(state.particle, data), exponent, data, known)
         closed = close_workspace(work)
         state, _ = refresh_output_layer(key_refresh, closed, exponent, data, prior, unknown_number=unknown_number)
         return state, accepted
@@ -48,9 +55,93 @@ def collapsed_round(
 
     Returns the acceptance of the Langevin steps. By default there are as many visits as places.
     """
-    keys = jax.random.split(key, 3)
-    m, p = state.particle.normals.shape
+    *keys, key_output = jax.random.split(key, 3)
+    n_visits = len(state.particle.offsets) if n_visits is None else n_visits
     known = prior.given(state.particle)
+    work = open_workspace(state.particle, data)
+    work, accepted = _move_units(keys, work, exponent, data, known, n_visits, unknown_number=unknown_number)
+    state, _ = refresh_output_layer(
+        key_output, close_workspace(work), exponent, data, prior, unknown_number=unknown_number
+    )
+    return state, accepted
+
+
+def superposed_round(
+    key: jax.Array,
+    state: State,
+    exponent: jax.Array,
+    data: Data,
+    prior: Prior,
+    n_visits: jax.Array | int | None = None,
+    *,
+    n_parts: int,
+    unknown_number: bool = False,
+) -> tuple[State, jax.Array]:
+    """`collapsed_round` of one part after the other, given the coefficients of the other parts.
+
+    Places are dealt out to parts of equal size at random in every round. Cost: `n_parts` rounds of m / `n_parts`
+    units, and n m (p + m) multiplications for the cross products of all.
+    """
+    key_deal, key_parts, key_output = jax.random.split(key, 3)
+    n_places = len(state.particle.offsets)
+    n_visits = n_places if n_visits is None else n_visits
+    key_draw, key_order = jax.random.split(key_deal)
+    order = jnp.argsort(uniforms(key_order, (n_places,)))
+    particle = _reorder(draw_output_layer(key_draw, state, exponent, prior), order)
+    known = prior.given(particle)
+
+    def move_part(
+        carry: tuple[Particle, jax.Array], item: tuple[jax.Array, jax.Array]
+    ) -> tuple[tuple[Particle, jax.Array], jax.Array]:
+        (particle, fitted), (number, key) = carry, item
+        size = n_places // n_parts
+        part = _take(particle, number * size, size)
+        present, own = is_present(particle.normals), is_present(part.normals)
+        attending = (present @ particle.attends.astype(float)) - (own @ part.attends.astype(float))
+        elsewhere = Elsewhere(attending, present.sum() - own.sum(), n_places - size)
+        others = fitted - function_at(part, data)
+        residuals = data._replace(response=data.response - others)
+        *keys, key_draw = jax.random.split(key, 3)
+        work = open_workspace(part, residuals, elsewhere)
+        work, accepted = _move_units(
+            keys, work, exponent, residuals, known, -(-n_visits // n_parts), unknown_number=unknown_number
+        )
+        part = draw_output_layer(key_draw, close_workspace(work), exponent, prior)
+        return (_put(particle, number * size, part), others + function_at(part, data)), accepted
+
+    items = jnp.arange(n_parts), jax.random.split(key_parts, n_parts)
+    (particle, _), accepted = jax.lax.scan(move_part, (particle, function_at(particle, data)), items)
+    state, _ = refresh_output_layer(
+        key_output, make_state(particle, data), exponent, data, prior, unknown_number=unknown_number
+    )
+    return state, accepted.mean()
+
+
+def function_at(particle: Particle, data: Data) -> jax.Array:
+    """The function on every row, scaled as the rows are: (n_blocks, block)."""
+    planes, coefficients = lift(particle.normals, particle.offsets), particle.coefficients.astype(data.inputs.dtype)
+
+    def of_block(inputs: jax.Array) -> jax.Array:
+        return coefficients[0] * inputs[-1] + jnp.matmul(
+            coefficients[1:], relu_features(planes, inputs), precision=EXACT
+        )
+
+    values: jax.Array = jax.lax.map(of_block, data.inputs)
+    return values
+
+
+def _move_units(
+    keys: list[jax.Array],
+    work: Workspace,
+    exponent: jax.Array,
+    data: Data,
+    known: Prior,
+    n_visits: jax.Array | int,
+    *,
+    unknown_number: bool,
+) -> tuple[Workspace, jax.Array]:
+    """Choose some units of a workspace anew and visit others; returns the acceptance of the visits."""
+    m, p = work.particle.normals.shape
     for_candidates = uniforms(keys[0], (-(-m // UNITS_A_CANDIDATE), candidate_draws(p)))
     for_visits = uniforms(keys[1], (m, langevin_draws(p)))
 
@@ -61,10 +152,32 @@ def collapsed_round(
         work, accepted = langevin_one(for_visits[k], carry[0], exponent, data, known)
         return work, carry[1] + accepted
 
-    work, _ = jax.lax.scan(candidate, open_workspace(state, data), for_candidates)
-    n_visits = m if n_visits is None else n_visits
+    work, _ = jax.lax.scan(candidate, work, for_candidates)
     work, accepted = jax.lax.fori_loop(0, n_visits, visit, (work, jnp.array(0.0)))
-    state, _ = refresh_output_layer(
-        keys[2], close_workspace(work), exponent, data, prior, unknown_number=unknown_number
+    return work, accepted / jnp.maximum(n_visits, 1)
+
+
+def _by_place(particle: Particle, change: Callable[[str, jax.Array], jax.Array]) -> Particle:
+    """Change what there is of each place; the intercept has none."""
+    units = particle._replace(coefficients=particle.coefficients[1:])
+    changed = {name: change(name, getattr(units, name)) for name in OF_EACH_PLACE}
+    changed["coefficients"] = jnp.append(particle.coefficients[:1], changed["coefficients"])
+    return particle._replace(**changed)
+
+
+def _reorder(particle: Particle, order: jax.Array) -> Particle:
+    return _by_place(particle, lambda _, leaf: leaf[order])
+
+
+def _take(particle: Particle, start: jax.Array, size: int) -> Particle:
+    """The particle with some of its places."""
+    return _by_place(particle, lambda _, leaf: jax.lax.dynamic_slice_in_dim(leaf, start, size))
+
+
+def _put(particle: Particle, start: jax.Array, part: Particle) -> Particle:
+    """The particle with some places, and the intercept, from a part."""
+    new = part._replace(coefficients=part.coefficients[1:])
+    moved = _by_place(
+        particle, lambda name, leaf: jax.lax.dynamic_update_slice_in_dim(leaf, getattr(new, name), start, 0)
     )
-    return state, accepted / jnp.maximum(n_visits, 1)
+    return moved._replace(coefficients=moved.coefficients.at[0].set(part.coefficients[0]))

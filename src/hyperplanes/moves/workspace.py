@@ -24,6 +24,20 @@ TINY = 1e-30
 """A unit with an active row has a positive sum of squares, whatever rounding does."""
 
 
+class Elsewhere(NamedTuple):
+    """Hyperplanes that are not in the workspace, whose coefficients are known and their functions taken off."""
+
+    n_attending: jax.Array | float
+    """(p,) how many attend to each column."""
+    n_hyperplanes: jax.Array | int
+    """How many there are."""
+    n_places: int
+    """How many there could be."""
+
+
+NONE_ELSEWHERE = Elsewhere(0.0, 0, 0)
+
+
 class Workspace(NamedTuple):
     """A state with its features."""
 
@@ -33,6 +47,8 @@ class Workspace(NamedTuple):
     """Cross products of constant, features and response, (m + 2, m + 2)."""
     features: jax.Array
     """(n_blocks, m, block)."""
+    elsewhere: Elsewhere
+    """Hyperplanes of other parts of a superposition."""
 
 
 class Vacancy(NamedTuple):
@@ -65,13 +81,13 @@ class Look(NamedTuple):
     """The conditional posterior with it."""
 
 
-def open_workspace(state: State, data: Data) -> Workspace:
-    """Compute the features of a state, and the cross products of these very features.
+def open_workspace(particle: Particle, data: Data, elsewhere: Elsewhere = NONE_ELSEWHERE) -> Workspace:
+    """Compute the features of a particle, and the cross products of these very features.
 
     The same feature computed in another way differs in the last bit; products of both would not be semidefinite.
     """
-    products, features = products_and_features(data, state.particle.normals, state.particle.offsets)
-    return Workspace(state.particle, products, features)
+    products, features = products_and_features(data, particle.normals, particle.offsets)
+    return Workspace(particle, products, features, elsewhere)
 
 
 def close_workspace(work: Workspace) -> State:
@@ -173,8 +189,9 @@ def occupy(
     dtype = particle.normals.dtype
     normal = jnp.where(moved, hyperplane.normals.astype(dtype), particle.normals[unit])
     offset = jnp.where(moved, hyperplane.offsets.astype(dtype), particle.offsets[unit])
-    return Workspace(
-        particle._replace(normals=particle.normals.at[unit].set(normal), offsets=particle.offsets.at[unit].set(offset)),
-        with_row(work.products, unit, jnp.where(moved, row, vacancy.row)),
-        work.features.at[:, unit].set(jnp.where(moved, feature, vacancy.feature)),
+    normals, offsets = particle.normals.at[unit].set(normal), particle.offsets.at[unit].set(offset)
+    return work._replace(
+        particle=particle._replace(normals=normals, offsets=offsets),
+        products=with_row(work.products, unit, jnp.where(moved, row, vacancy.row)),
+        features=work.features.at[:, unit].set(jnp.where(moved, feature, vacancy.feature)),
     )

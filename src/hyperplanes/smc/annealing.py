@@ -111,27 +111,38 @@ def step(
     return Population(particles, log_weights, exponent, log_evidence, first_ancestors), info
 
 
+def begin(particles: Any) -> Population:
+    """Independent draws from the prior, whose leading axis counts them, as a population of equal weights."""
+    n_particles = len(jax.tree.leaves(particles)[0])
+    return Population(particles, np.full(n_particles, -np.log(n_particles)), 0.0, 0.0, np.arange(n_particles))
+
+
 def anneal(
-    key: jax.Array, particles: Any, path: Path, move: Move, *, schedule: Schedule, **options: Any
+    key: jax.Array,
+    population: Population,
+    path: Path,
+    move: Move,
+    *,
+    n_taken: int = 0,
+    **options: Any,
 ) -> Iterator[tuple[Population, Step]]:
-    """Anneal draws from the prior to the posterior, yielding every step.
+    """Anneal a population to exponent 1, yielding every step.
 
     Parameters
     ----------
     key : jax.Array
         Random key.
-    particles : pytree
-        Independent draws from the prior; the leading axis counts them.
-    path, move, schedule, **options
+    population : Population
+        Where to start, see `begin`. One at exponent 1 of a first target is, at exponent 0, one of a second target that
+        goes on from it.
+    n_taken : int
+        Steps taken before with the same key.
+    path, move, **options
         See `step`.
     """
-    n_particles = len(jax.tree.leaves(particles)[0])
-    equal = np.full(n_particles, -np.log(n_particles))
-    population = Population(particles, equal, 0.0, 0.0, np.arange(n_particles))
-    n_taken = 0
     while population.exponent < 1.0:
         key_step = jax.random.fold_in(key, n_taken)
-        population, info = step(key_step, population, path, move, schedule=schedule, **options)
+        population, info = step(key_step, population, path, move, **options)
         n_taken += 1
         yield population, info
 

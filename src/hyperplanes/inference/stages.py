@@ -1,0 +1,102 @@
+"""Stages: rows join the data a few at a time, so that most annealing steps see only a small share of them.
+
+The path from prior to posterior is free. That of the likelihood of all rows to a rising exponent passes over all rows
+at every step, though at small exponents a small share of them, with a larger exponent, would tell as much. Here the
+first stage anneals the likelihood of a few rows; each further one starts from the posterior that the last has reached
+and anneals the likelihood of `GROWTH` - 1 times as many rows, which join at a rising weight. Rows in random order stand
+for all, and the evidence is exact at every stage.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hyperplanes import smc
+from hyperplanes.inference.settings import Settings
+from hyperplanes.inference.tiles import map_with_features
+from hyperplanes.model import Data, Prior, blocks_of, cross_products, gaussian
+from hyperplanes.moves import State
+
+GROWTH = 4
+"""Times as many rows in a stage as in the one before."""
+FEW_BLOCKS = 3
+"""Rows of so many blocks are annealed all together."""
+
+
+class Stage(NamedTuple):
+    """Annealing of the likelihood of some rows, where that of others is known already."""
+
+    rows: Data
+    """The known ones, then those that join."""
+    n_known: int
+    """Blocks of known rows."""
+    shares: tuple[float, float] = (0.0, 1.0)
+    """How much of all rows are the known ones, and these."""
+
+    @property
+    def cost(self) -> float:
+        """About how long it takes: rows times steps, which grow like the log of how much more is known."""
+        n_rows, n_known = float(self.rows.n_rows), max(float(self._known().n_rows), 1.0)
+        return n_rows * float(np.log(1 + n_rows / n_known))
+
+    def at(self, exponent: float) -> tuple[Data, float]:
+        """Rows, weighted, and the exponent of their likelihood, that are the target at an exponent of this stage."""
+        if self.n_known == 0:
+            return self.rows, exponent
+        weights = jnp.where(jnp.arange(len(self.rows.inputs)) < self.n_known, 1.0, exponent)
+        factors = jnp.sqrt(weights).astype(self.rows.inputs.dtype)
+        weighted = self.rows._replace(
+            inputs=self.rows.inputs * factors[:, None, None],
+            response=self.rows.response * factors[:, None],
+            n_rows=(1 - exponent) * self._known().n_rows + exponent * self.rows.n_rows,
+        )
+        return weighted, 1.0
+
+    def share(self, exponent: float) -> float:
+        """How much of all rows the likelihood at an exponent of this stage is of."""
+        return (1 - exponent) * self.shares[0] + exponent * self.shares[1]
+
+    def path(self, states: State, prior: Prior, settings: Settings) -> smc.Likelihoods:
+        """Log evidence of the rows that join, to any exponent, given the known ones."""
+        particle, products = states
+        noise, spread = particle.noise_variance, particle.coefficient_variance
+        if self.n_known == 0:
+            return gaussian.evidence_path(self.rows, products, noise, spread, prior)
+        known, joining = self._known(), self._joining()
+        of_known, of_joining = (
+            map_with_features(
+                _products,
+                (particle.normals, particle.offsets),
+                (data,),
+                n_places=particle.offsets.shape[1],
+                data=data,
+                settings=settings,
+            )
+            for data in (known, joining)
+        )
+        conditional = gaussian.after(of_known, of_joining, noise, spread, prior)
+        return gaussian.evidence_path(joining, conditional, noise, np.ones(len(conditional)), prior.white)
+
+    def _known(self) -> Data:
+        return blocks_of(self.rows, 0, self.n_known)
+
+    def _joining(self) -> Data:
+        joining = blocks_of(self.rows, self.n_known, len(self.rows.inputs))
+        return joining._replace(n_rows=self.rows.n_rows - self._known().n_rows)
+
+
+def _products(normals: jax.Array, offsets: jax.Array, data: Data) -> jax.Array:
+    return cross_products(data, normals, offsets)
+
+
+def stages(data: Data, settings: Settings) -> list[Stage]:
+    """All rows in one stage where they are few or the number of steps is given; otherwise some, then more."""
+    sizes = [len(data.inputs)]
+    while sizes[0] > FEW_BLOCKS and settings.grows:
+        sizes.insert(0, -(-sizes[0] // GROWTH))
+    rows = [data if size == sizes[-1] else blocks_of(data, 0, size) for size in sizes]
+    ends = [1.0 if some is data else float(some.n_rows / data.n_rows) for some in rows]
+    starts = zip([0, *sizes[:-1]], [0.0, *ends[:-1]], strict=True)
+    return [Stage(some, n, (low, high)) for some, (n, low), high in zip(rows, starts, ends, strict=True)]

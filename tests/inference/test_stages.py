@@ -1,0 +1,136 @@
+"""Rows that join in stages: every target is exact, and the posterior is that of all rows at once."""
+
+import jax
+import numpy as np
+import pytest
+import quadrature
+from scipy import stats
+
+from hyperplanes.inference import Settings, fit
+from hyperplanes.inference.fit import with_time_for
+from hyperplanes.inference.stages import Stage, stages
+from hyperplanes.model import Prior, cross_products, gaussian, make_data
+from hyperplanes.model import data as layout
+from hyperplanes.model.prior import draw_prior
+from hyperplanes.moves import State
+from p_values import LEVEL
+
+N_ROWS = 50
+N_RUNS = 8
+SETTINGS = Settings(n_hyperplanes=1, n_particles=1000)
+PRIOR = Prior(reach=2.0, inattention=1.0, coefficient_mean=0.3)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """So that few rows have as many stages as a million."""
+    monkeypatch.setattr(layout, "LARGEST_BLOCK", 2)
+    monkeypatch.setattr(layout, "SMALLEST_BLOCK", 1)
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture
+def rows(seed):
+    rng = np.random.default_rng(seed)
+    inputs = rng.normal(size=(N_ROWS, 2))
+    return inputs, np.maximum(inputs[:, 0], 0) + 0.2 * rng.normal(size=N_ROWS), rng.uniform(0.5, 2, size=N_ROWS)
+
+
+def make_states(seed, data, n_particles=3):
+    keys = jax.random.split(jax.random.key(seed), n_particles)
+    particles = jax.vmap(lambda key: draw_prior(key, PRIOR, 4, 2, np.float64))(keys)
+    products = jax.vmap(lambda one: cross_products(data, one.normals, one.offsets))(particles)
+    return State(particles, products)
+
+
+def log_evidences(states, data, exponent):
+    """From the definition, particle by particle."""
+
+    def one(state):
+        known = PRIOR.given(state.particle)
+        products = cross_products(data, state.particle.normals, state.particle.offsets)
+        return gaussian.log_evidence(data, products, state.particle.noise_variance, exponent, known)
+
+    return np.asarray(jax.vmap(one)(states))
+
+
+def test_each_stage_goes_on_where_the_last_one_ended(rows):
+    data = make_data(*rows)
+    found = stages(data, SETTINGS)
+    assert [len(stage.rows.inputs) for stage in found] == [2, 7, 25]
+    assert [stage.n_known for stage in found] == [0, 2, 7]
+    assert [stage.share(0.0) for stage in found[1:]] == [stage.share(1.0) for stage in found[:-1]]
+    assert found[0].share(0.0) == 0
+    assert found[-1].share(1.0) == 1
+    assert found[-1].rows is data
+
+
+@pytest.mark.parametrize("settings", [Settings(1, n_steps=5), Settings(1, sampler="paper")])
+def test_exponents_that_were_asked_for_are_those_of_all_rows(rows, settings):
+    assert len(stages(make_data(*rows), settings)) == 1
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1e-6, 0.3, 1.0])
+def test_the_target_has_the_new_rows_to_an_exponent_and_the_known_ones_whole(rows, seed, exponent):
+    data = make_data(*rows, dtype=np.float64)
+    stage = stages(data, SETTINGS)[1]
+    states = make_states(seed, data)
+    weighted, power = stage.at(exponent)
+    assert power == 1
+    start, end = (log_evidences(states, stage.at(at)[0], 1.0) for at in (0.0, exponent))
+    path = stage.path(states, PRIOR, SETTINGS)(np.array([exponent]))[0]
+    np.testing.assert_allclose(path, end - start, rtol=1e-6, atol=1e-8)
+    n_rows = np.sum(np.asarray(weighted.inputs)[:, -1] ** 2)
+    np.testing.assert_allclose(weighted.n_rows, n_rows, rtol=1e-7)
+
+
+def test_the_known_rows_alone_are_the_target_at_the_start(rows, seed):
+    data = make_data(*rows, dtype=np.float64)
+    first, second, _ = stages(data, SETTINGS)
+    states = make_states(seed, data)
+    before, after = log_evidences(states, first.rows, 1.0), log_evidences(states, second.at(0.0)[0], 1.0)
+    np.testing.assert_allclose(after, before, rtol=1e-12)
+
+
+def test_one_hyperplane_in_one_dimension_agrees_with_numerical_integration(seed):
+    exact = quadrature.integrate()
+    assert len(stages(make_data(quadrature.INPUTS, quadrature.RESPONSE), SETTINGS)) > 1
+    rows = quadrature.INPUTS, quadrature.RESPONSE
+    runs = [
+        fit(jax.random.key(seed + repeat), *rows, prior=quadrature.PRIOR, settings=SETTINGS) for repeat in range(N_RUNS)
+    ]
+    evidences, errors = np.array([[run.log_evidence, run.log_evidence_error] for run in runs]).T
+    assert np.all(np.abs(evidences - exact.log_evidence) < 4 * errors)
+    assert np.all(errors < 0.3)
+    means = np.array(
+        [
+            np.exp(run.log_weights)
+            @ quadrature.statistics_of(run.normals, run.offsets, run.coefficients, run.noise_variance)
+            for run in runs
+        ]
+    )
+    p_values = stats.ttest_1samp(means, exact.means).pvalue
+    assert p_values.min() * len(p_values) > LEVEL
+    assert np.all(means[:, :4].std(axis=0) < 0.2 * exact.scales)
+
+
+def test_the_trace_rises_to_all_rows(rows):
+    posterior = fit(jax.random.key(0), *rows, prior=PRIOR, settings=Settings(2, n_particles=40))
+    exponents = posterior.trace.exponent
+    assert np.all(np.diff(exponents) > 0)
+    assert exponents[-1] == 1
+
+
+def test_stages_share_what_is_left_of_a_budget(rows):
+    settings = Settings(1, budget=10.0)
+    all_stages = stages(make_data(*rows), settings)
+    shares = [with_time_for(all_stages[k:], settings, 2.0).budget for k in range(3)]
+    assert shares[-1] == 8
+    assert shares[0] < shares[1] < shares[2]
+
+
+def test_costs_grow_with_the_rows():
+    data = make_data(np.zeros((16, 1)), np.zeros(16))
+    small, large = (Stage(data, n_known) for n_known in (3, 1))
+    assert small.cost < large.cost

@@ -36,7 +36,7 @@ class FakeModel:
     input_scaler_ = Scaler(np.array([100.0, -3.0]), np.array([20.0, 0.5]))
     input_range_ = np.array([[80.0, -3.5], [120.0, -2.5]])
     n_features_in_ = 2
-    subdomains_ = Subdomains(np.zeros(0, dtype=int), np.zeros(0), np.zeros((0, 2), dtype=int))
+    subdomains_ = Subdomains(np.zeros(0, dtype=int), np.zeros(0), np.zeros((0, 2), dtype=int), np.zeros(0))
 
     @property
     def parts_(self):
@@ -86,7 +86,7 @@ def test_lines_that_miss_or_are_no_lines_are_left_out():
 
 def test_lines_of_a_part_end_where_its_box_does(ax):
     whole, model = FakeModel(), FakeModel()
-    model.subdomains_ = Subdomains(np.array([0]), np.array([95.0]), np.array([[~0, ~1]]))
+    model.subdomains_ = Subdomains(np.array([0]), np.array([95.0]), np.array([[~0, ~1]]), np.zeros(1))
     for number, chosen in enumerate((whole, model)):
         plot_hyperplanes(chosen, ax, n_sets=4)
         assert len(ax.collections) == number + 1

@@ -30,7 +30,7 @@ def assert_same_fit(first, second):
             np.testing.assert_array_equal(getattr(one.posterior, name), getattr(other.posterior, name), err_msg=name)
 
 
-@pytest.mark.parametrize("decomposition", ["domain", "paper-domain"])
+@pytest.mark.parametrize("decomposition", ["intensity", "domain", "paper-intensity", "paper-domain"])
 def test_one_part_is_the_whole(decomposition, example, fitted, make_regressor):
     model = make_regressor(decomposition=decomposition, n_parts=1).fit(example.X, example.y)
     assert_same_fit(model, fitted)
@@ -90,8 +90,7 @@ def test_draws_have_the_mean_and_spread_of_the_prediction(rows, decomposed):
 
 
 def test_a_decomposed_fit_is_nearer_to_the_truth_than_the_noise(rows, decomposed):
-    truth = 3.0 * np.maximum(rows.X_new[:, 0] - 0.2, 0) - 0.5 * np.maximum(-rows.X_new[:, -1], 0)
-    assert np.sqrt(np.mean((decomposed.predict(rows.X_new) - truth) ** 2)) < 0.1
+    assert np.sqrt(np.mean((decomposed.predict(rows.X_new) - truth_at(rows.X_new)) ** 2)) < 0.1
 
 
 @pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
@@ -123,6 +122,90 @@ def test_few_rows_are_fitted_as_a_whole(make_regressor):
     X = np.arange(30.0)[:, None]
     model = make_regressor(decomposition="domain", n_parts=4).fit(X, X[:, 0] + 5 * np.cos(X[:, 0]))
     assert len(model.parts_) == 1
+
+
+def test_parts_that_add_up_are_one_posterior_of_all_rows(rows, make_regressor):
+    model = make_regressor(decomposition="intensity", n_parts=2, n_hyperplanes=1).fit(rows.X, rows.y)
+    assert len(model.parts_) == 1
+    assert model.posterior_.normals.shape[1] == 2
+    whole = make_regressor(n_hyperplanes=2).fit(rows.X, rows.y)
+    assert abs(model.log_evidence_ - whole.log_evidence_) < 5  # the same model, sampled in another way
+    truth = truth_at(rows.X_new)
+    assert np.sqrt(np.mean((model.predict(rows.X_new) - truth) ** 2)) < 0.1
+
+
+def test_the_average_is_that_of_independent_fits_to_all_rows(rows, make_regressor):
+    model = make_regressor(decomposition="paper-intensity", n_parts=3).fit(rows.X, rows.y)
+    seeds = np.random.RandomState(0).randint(2**32, size=4, dtype=np.uint32)
+    order = np.lexsort(rows.X.T[::-1])
+    all_rows = Rows(rows.X[order], rows.y[order], np.ones(N_ROWS))
+    settings = Settings(n_hyperplanes=2, n_particles=40)
+    alone = [fit_part(int(seed), all_rows, Prior(), settings) for seed in seeds[:3]]
+    means = np.mean([part.mean(rows.X_new, max_bytes=2**20) for part in alone], axis=0)
+    spreads = [part.mean_and_std(rows.X_new, max_bytes=2**20)[:, 1] for part in alone]
+    found, std = model.predict(rows.X_new, return_std=True)
+    np.testing.assert_allclose(found, means, atol=0.03 * np.ptp(means))  # each is resampled to equal weights
+    np.testing.assert_allclose(std, np.mean(spreads, axis=0), rtol=0.15)
+    evidences = np.array([part.log_evidence for part in alone])
+    assert evidences.min() <= model.log_evidence_ <= evidences.max()
+    assert model.posterior_.normals.shape[1] == 6
+
+
+def truth_at(inputs):
+    return 3.0 * np.maximum(inputs[:, 0] - 0.2, 0) - 0.5 * np.maximum(-inputs[:, -1], 0)
+
+
+@pytest.fixture(scope="module")
+def blended(rows, decomposed, make_regressor):
+    """The same parts, with borders that are blended."""
+    model = make_regressor(decomposition="domain", n_parts=3, n_jobs=1, blend=0.3).fit(rows.X, rows.y)
+    assert_same_fit(model, decomposed)
+    return model
+
+
+def across_the_border(model):
+    """Rows along a line through the first border, and how likely each is beyond it."""
+    cuts = model.subdomains_
+    threshold, margin = cuts.thresholds[0], cuts.margins[0]
+    line = np.column_stack([np.linspace(threshold - 1.2 * margin, threshold + 1.2 * margin, 241), np.full(241, -0.9)])
+    return line, np.clip(0.5 + (line[:, 0] - threshold) / (2 * margin), 0, 1)
+
+
+def test_predictions_do_not_jump_where_borders_are_blended(blended, decomposed):
+    line, _ = across_the_border(blended)
+    for predict in (lambda model: model.predict(line), lambda model: model.predict_interval(line)[:, 1]):
+        steps, jumps = (np.abs(np.diff(predict(model))).max() for model in (blended, decomposed))
+        assert steps < 0.2 * jumps
+
+
+def test_a_blended_prediction_is_the_mixture_of_both_parts(blended):
+    line, beyond = across_the_border(blended)
+    first, second = (blended.parts_[number] for number in blended.subdomains_.part_of(line[[0, -1]]))
+    options = {"max_bytes": 2**20}
+    (low, low_std), (high, high_std) = first.mean_and_std(line, **options).T, second.mean_and_std(line, **options).T
+    mean, std = blended.predict(line, return_std=True)
+    np.testing.assert_allclose(mean, (1 - beyond) * low + beyond * high, rtol=1e-10, atol=1e-12)
+    second_moment = (1 - beyond) * (low**2 + low_std**2) + beyond * (high**2 + high_std**2)
+    np.testing.assert_allclose(std**2, second_moment - mean**2, rtol=1e-6)
+    y = mean + 0.05
+    densities = (np.exp(part.log_density(line, y, **options)) for part in (first, second))
+    expected = sum(share * density for share, density in zip((1 - beyond, beyond), densities, strict=True))
+    np.testing.assert_allclose(np.exp(blended.log_predictive_density(line, y)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("target", ["mean", "response"])
+def test_blended_intervals_and_draws_agree(target, blended):
+    line, _ = across_the_border(blended)
+    draws = blended.sample(line[::20], n_draws=6000, target=target, random_state=1)
+    ends = blended.predict_interval(line[::20], coverage=0.8, target=target)
+    inside = np.mean((draws >= ends[:, :1]) & (draws <= ends[:, 1:]), axis=1)
+    np.testing.assert_allclose(inside, 0.8, atol=0.05)
+
+
+@pytest.mark.parametrize("blend", [-0.1, 0.6, True, "0.1"])
+def test_a_blend_that_is_no_share_is_an_error(blend, rows, make_regressor):
+    with pytest.raises(ValueError, match=r"blend must be between 0 and 0\.5"):
+        make_regressor(decomposition="domain", blend=blend).fit(rows.X, rows.y)
 
 
 def test_text_and_missing_values_are_read_once_for_all_parts(rows, make_regressor):

@@ -65,7 +65,7 @@ def test_budget_is_in_gib():
         ({"budget": "short"}, "budget must be a positive number of seconds, got 'short'"),
         ({"budget": 1.0, "n_steps": 5}, 'a budget needs steps that adapt to it: n_steps=None and sampler="auto"'),
         ({"budget": 1.0, "sampler": "paper"}, 'a budget needs .* sampler="auto"'),
-        ({"decomposition": "columns"}, "decomposition must be one of 'domain', 'paper-domain', None, got 'columns'"),
+        ({"decomposition": "columns"}, "decomposition must be one of 'intensity', 'domain', .*, None, got 'columns'"),
         ({"n_parts": 0}, "n_parts must be at least 1, got 0"),
         ({"sampler": "gibbs"}, "sampler must be one of .*paper.*, got 'gibbs'"),
         ({"memory_budget": 0}, "memory_budget must be a positive number of GiB, got 0"),

@@ -75,7 +75,7 @@ def test_rows_that_are_all_alike_are_not_cut(kind):
 
 
 def test_a_row_on_the_threshold_belongs_to_the_first_side():
-    subdomains = Subdomains(np.array([0]), np.array([0.5]), np.array([[~0, ~1]]))
+    subdomains = Subdomains(np.array([0]), np.array([0.5]), np.array([[~0, ~1]]), np.zeros(1))
     assert subdomains.part_of(np.array([[0.5], [np.nextafter(0.5, 1)]])).tolist() == [0, 1]
 
 
@@ -98,6 +98,48 @@ def test_boxes_hold_the_rows_of_their_subdomain_and_no_others(kind, seed, n_part
 
 
 def test_a_box_beyond_a_cut_is_empty():
-    subdomains = Subdomains(np.array([0]), np.array([0.5]), np.array([[~0, ~1]]))
+    subdomains = Subdomains(np.array([0]), np.array([0.5]), np.array([[~0, ~1]]), np.zeros(1))
     boxes = subdomains.boxes(np.array([0.0]), np.array([0.25]))
     assert boxes.tolist() == [[[0.0], [0.25]], [[0.5], [0.25]]]
+
+
+def corners(inputs):
+    return inputs.min(axis=0), inputs.max(axis=0)
+
+
+def test_shares_add_up_to_one_and_are_those_of_borders_drawn_at_random(seed):
+    rng = np.random.default_rng(seed)
+    inputs = rng.normal(size=(300, 2))
+    subdomains = balanced_subdomains(inputs, 4).with_margins(0.4, *corners(inputs))
+    shares = np.zeros((300, 4))
+    for number, (rows, of_rows) in subdomains.members(inputs).items():
+        shares[rows, number] = of_rows
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert np.sum(shares.max(axis=1) < 1) > 50
+    n_draws = 4000
+    drawn = np.zeros((300, 4))
+    for _ in range(n_draws):
+        drawn[np.arange(300), subdomains.part_of(inputs, subdomains.draw_borders(rng))] += 1 / n_draws
+    assert np.abs(drawn - shares).max() < 5 * 0.5 / np.sqrt(n_draws)
+
+
+def test_a_margin_is_a_share_of_the_narrowest_subdomain_beside_the_cut():
+    inputs = np.append(np.linspace(0, 1, 40), np.linspace(1.1, 5, 40))[:, None]
+    subdomains = balanced_subdomains(inputs, 2).with_margins(0.1, *corners(inputs))
+    np.testing.assert_allclose(subdomains.margins, 0.1 * subdomains.thresholds)
+    boxes = balanced_subdomains(inputs, 3).boxes(*corners(inputs))
+    three = balanced_subdomains(inputs, 3).with_margins(0.1, *corners(inputs))
+    assert three.margins.max() <= 0.1 * np.ptp(boxes, axis=1).max()
+
+
+def test_far_from_all_borders_a_row_is_in_one_subdomain(seed):
+    inputs = np.random.default_rng(seed).normal(size=(200, 1))
+    subdomains = balanced_subdomains(inputs, 2).with_margins(0.2, *corners(inputs))
+    far = np.abs(inputs[:, 0] - subdomains.thresholds[0]) > subdomains.margins[0]
+    for number, (rows, shares) in subdomains.members(inputs[far]).items():
+        np.testing.assert_array_equal(shares, 1)
+        np.testing.assert_array_equal(subdomains.part_of(inputs[far][rows]), number)
+
+
+def test_without_rows_no_subdomain_has_members():
+    assert balanced_subdomains(np.arange(50.0)[:, None], 2).members(np.zeros((0, 1))) == {}

@@ -1,5 +1,6 @@
 """Parts: independent fits, each with the scales of its own rows, that speak the user's units."""
 
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from hyperplanes.estimators.diagnostics import FitSummary
 from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, range_scaler, response_scaler
-from hyperplanes.inference import Observer, Posterior, Settings, fit
+from hyperplanes.inference import Observer, Posterior, Settings, average, fit
 from hyperplanes.model import Prior, prediction
 
 MOST_FAILURES = 3
@@ -28,6 +29,17 @@ class Rows(NamedTuple):
     """(n,): how often each row counts."""
 
 
+class Components(NamedTuple):
+    """A mixture of Gaussians for each row, in the user's units."""
+
+    means: Floats
+    """(n_particles, n)."""
+    scales: Floats
+    """(n_particles,) standard deviations."""
+    weights: Floats
+    """(n_particles,) or (n_particles, n)."""
+
+
 class Part(NamedTuple):
     """A fit to some of the rows, or to all."""
 
@@ -39,6 +51,8 @@ class Part(NamedTuple):
     """Between the user's units and the model's."""
     summary: FitSummary
     """What the diagnostics need to know."""
+    seconds: float
+    """Seconds that the fit took; of an average, those of all its parts."""
 
     @property
     def log_evidence(self) -> float:
@@ -64,6 +78,13 @@ class Part(NamedTuple):
         ends = prediction.quantiles(self.posterior, rows, levels, target=target, max_bytes=max_bytes)
         return self.response_scaler.to_user(ends)
 
+    def components(self, inputs: Floats, *, max_bytes: int) -> Components:
+        """The predictive distribution at each row as a mixture of Gaussians."""
+        values = prediction.function_values(self.posterior, self.input_scaler.to_model(inputs), max_bytes)
+        means = self.response_scaler.to_user(np.concatenate(list(values), axis=1))
+        scales = self.response_scaler.scale_ * np.sqrt(self.posterior.noise_variance)
+        return Components(means, scales, np.exp(self.posterior.log_weights))
+
     def draw(self, rng: np.random.Generator, inputs: Floats, n_draws: int, *, target: str, max_bytes: int) -> Floats:
         """Draws (n, n_draws) of new responses, or of the function."""
         rows = self.input_scaler.to_model(inputs)
@@ -79,6 +100,7 @@ class Part(NamedTuple):
 
 def fit_part(seed: int, rows: Rows, prior: Prior, settings: Settings, observe: Observer | None = None) -> Part:
     """Draw the posterior of some rows."""
+    start = time.monotonic()
     inputs = input_scaler(rows.inputs, rows.row_weights) if prior.reach == 0 else range_scaler(rows.inputs)
     response = response_scaler(rows.response, rows.row_weights)
     posterior = fit(
@@ -97,7 +119,22 @@ def fit_part(seed: int, rows: Rows, prior: Prior, settings: Settings, observe: O
         constant_response=is_constant(rows.response),
         number_given=settings.n_hyperplanes is not None,
     )
-    return Part(posterior, inputs, response, summary)
+    return Part(posterior, inputs, response, summary, time.monotonic() - start)
+
+
+def average_parts(seed: int, parts: Sequence[Part], rows: Rows, *, max_bytes: int) -> Part:
+    """The average of independent fits to the same rows, as one part."""
+    first = parts[0]
+    posterior = average(
+        jax.random.key(seed),
+        [part.posterior for part in parts],
+        first.input_scaler.to_model(rows.inputs),
+        first.response_scaler.to_model(rows.response),
+        rows.row_weights,
+        prior=first.summary.prior,
+        max_bytes=max_bytes,
+    )
+    return first._replace(posterior=posterior, seconds=sum(part.seconds for part in parts))
 
 
 def fit_parts(

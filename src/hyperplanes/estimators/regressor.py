@@ -1,7 +1,7 @@
 """Regression with a Poisson process of hyperplanes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self, TypeAlias, overload
 
@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.columns import Columns
 from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, judge_time, warn
+from hyperplanes.estimators.mosaic import Mosaic
 from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
-from hyperplanes.estimators.parts import Part, Rows, fit_part, fit_parts
+from hyperplanes.estimators.parts import Part, Rows, average_parts, fit_part, fit_parts
 from hyperplanes.estimators.progress import observer, part_counter
 from hyperplanes.estimators.scaling import Floats, Scaler
 from hyperplanes.estimators.tables import (
@@ -25,13 +26,13 @@ from hyperplanes.estimators.tables import (
     read_training_table,
 )
 from hyperplanes.inference import SAMPLERS, Posterior, Settings, Subdomains, balanced_subdomains, even_subdomains
-from hyperplanes.inference.subdomains import Indices
 from hyperplanes.model import Prior
 
 RandomState: TypeAlias = int | np.random.RandomState | None
 
-DECOMPOSITIONS = {"domain": balanced_subdomains, "paper-domain": even_subdomains}
+DOMAINS = {"domain": balanced_subdomains, "paper-domain": even_subdomains}
 """Ways to cut inputs into boxes."""
+DECOMPOSITIONS = ("intensity", "domain", "paper-intensity", "paper-domain", None)
 
 
 class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -55,14 +56,19 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         does not give the same result.
     sampler : {"auto", "paper"}, default="auto"
         "auto" is the sampler that works best; "paper" is Algorithm 2 of the paper, for comparison.
-    decomposition : {"domain", "paper-domain"}, optional
-        Independent processes in disjoint boxes of inputs, for many rows. "domain" cuts the first column at a quantile,
-        then each side at one of the column that is widest there, so that parts have about as many rows each where
-        values differ; "paper-domain" cuts the first column into equal lengths, as the paper does. By default one
-        process for all rows.
+    decomposition : {"intensity", "domain", "paper-intensity", "paper-domain"}, optional
+        By default one process for all rows, moved as a whole. "intensity" is for many hyperplanes: the sum of processes
+        on all rows, of which one after the other is moved; a round costs less than one of the whole. "domain" is for
+        many rows: independent processes in disjoint boxes of inputs. It cuts the first column at a quantile, then each
+        side at one of the column that is widest there, so that parts have about as many rows each where values differ.
+        The paper's forms are the average of independent fits to all rows, and boxes of equal length along the first
+        column.
     n_parts : int, default=4
-        Boxes where there is a decomposition; fewer where they would have hardly any rows. Parts are fitted side by
-        side, in threads or wherever ``joblib.parallel_config`` says.
+        Parts where there is a decomposition; fewer boxes where they would have hardly any rows. Independent parts are
+        fitted side by side, in threads or wherever ``joblib.parallel_config`` says.
+    blend : float, default=0.0
+        How far from a cut between two boxes predictions go over from one to the other, as a share, at most 0.5, of the
+        narrower box. There the prediction is the mixture of both, so that it does not jump.
     n_jobs : int, optional, default=-1
         Threads; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -133,6 +139,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         sampler: str = "auto",
         decomposition: str | None = None,
         n_parts: int = 4,
+        blend: float = 0.0,
         n_jobs: int | None = -1,
         random_state: RandomState = None,
         progress: bool = False,
@@ -146,6 +153,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         self.sampler = sampler
         self.decomposition = decomposition
         self.n_parts = n_parts
+        self.blend = blend
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
@@ -184,9 +192,9 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         if settings.budget is not None:
             left = settings.budget - (time.monotonic() - start)
             settings = replace(settings, budget=max(left, 0.01 * settings.budget))
-        parts = self._fit_parts(table, subdomains, settings)
+        fitted, parts = self._fit_parts(table, subdomains, settings)
         posteriors = [part.posterior for part in parts]
-        joined = join_diagnostics([diagnose(part.posterior, part.summary) for part in parts])
+        joined = join_diagnostics([diagnose(part.posterior, part.summary) for part in fitted])
         diagnostics = judge_time(joined, time.monotonic() - start, self.budget)
         self._adopt(
             table.column_attributes
@@ -207,21 +215,40 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     def _cut(self, table: TrainingTable) -> Subdomains:
         """Cut the inputs into boxes, or leave them whole."""
         n_parts = checked.positive_integer("n_parts", self.n_parts)
-        if self.decomposition is None:
+        if self.decomposition is not None:
+            checked.one_of("decomposition", self.decomposition, DECOMPOSITIONS)
+        blend = checked.share("blend", self.blend, most=0.5)
+        if self.decomposition not in DOMAINS:
             return balanced_subdomains(table.inputs, 1)
-        name = checked.one_of("decomposition", self.decomposition, (*DECOMPOSITIONS, None))
-        return DECOMPOSITIONS[name](table.inputs, n_parts)
+        subdomains = DOMAINS[self.decomposition](table.inputs, n_parts)
+        return subdomains.with_margins(blend, table.inputs.min(axis=0), table.inputs.max(axis=0))
 
-    def _fit_parts(self, table: TrainingTable, subdomains: Subdomains, settings: Settings) -> tuple[Part, ...]:
-        shown = checked.flag("progress", self.progress)
+    def _fit_parts(
+        self, table: TrainingTable, subdomains: Subdomains, settings: Settings
+    ) -> tuple[Sequence[Part], tuple[Part, ...]]:
+        """Fits to the rows of each box, or several to all rows; and the parts that they make up."""
         prior = checked.read_prior(self.prior, settings.sampler, table.inputs.shape[1])
-        seeds = _draw_seeds(self.random_state, subdomains.n_parts)
         rows = Rows(table.inputs, table.response, table.row_weights)
+        if self.decomposition == "paper-intensity" and self.n_parts > 1:
+            *seeds, last = _draw_seeds(self.random_state, self.n_parts + 1)
+            fitted = self._fit_side_by_side(seeds, self.n_parts * [rows], prior, settings)
+            return fitted, (average_parts(last, fitted, rows, max_bytes=settings.memory_budget),)
+        if self.decomposition == "intensity":
+            settings = superposed(settings, self.n_parts)
+        seeds = _draw_seeds(self.random_state, subdomains.n_parts)
         if subdomains.n_parts == 1:
-            with observer(shown) as observe:
-                return (fit_part(seeds[0], rows, prior, settings, observe),)
+            with observer(checked.flag("progress", self.progress)) as observe:
+                parts = (fit_part(seeds[0], rows, prior, settings, observe),)
+            return parts, parts
         part_of = subdomains.part_of(table.inputs)
-        parts = [Rows(*(each[part_of == k] for each in rows)) for k in range(subdomains.n_parts)]
+        of_parts = [Rows(*(each[part_of == k] for each in rows)) for k in range(subdomains.n_parts)]
+        fitted = self._fit_side_by_side(seeds, of_parts, prior, settings)
+        return fitted, tuple(fitted)
+
+    def _fit_side_by_side(
+        self, seeds: Sequence[int], parts: Sequence[Rows], prior: Prior, settings: Settings
+    ) -> Sequence[Part]:
+        """Share threads, memory and time out to parts that run at once."""
         n_at_once = min(checked.n_workers(self.n_jobs), len(parts))
         settings = replace(
             settings,
@@ -230,11 +257,11 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             budget=None if settings.budget is None else settings.budget / -(-len(parts) // n_at_once),
         )
         fitted = {}
-        with part_counter(shown, len(parts)) as count:
+        with part_counter(checked.flag("progress", self.progress), len(parts)) as count:
             for number, part in fit_parts(seeds, parts, prior, settings, self.n_jobs):
                 fitted[number] = part
                 count()
-        return tuple(fitted[number] for number in range(len(parts)))
+        return [fitted[number] for number in range(len(parts))]
 
     @property
     def posterior_(self) -> Posterior:
@@ -282,10 +309,9 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             Standard deviation of a new response, noise included. Only if ``return_std``.
         """
         inputs, max_bytes = self._inputs(X), self._max_bytes()
-        if not return_std:
-            return self._by_part(inputs, lambda part, rows: part.mean(inputs[rows], max_bytes=max_bytes))
-        moments = self._by_part(inputs, lambda part, rows: part.mean_and_std(inputs[rows], max_bytes=max_bytes))
-        return moments[:, 0], moments[:, 1]
+        mosaic = Mosaic(self.subdomains_, self.parts_)
+        predict = mosaic.mean_and_std if return_std else mosaic.mean
+        return predict(inputs, max_bytes=max_bytes)
 
     def predict_interval(self, X: Table, coverage: float = 0.95, target: str = "response") -> Floats:
         """Central credible intervals.
@@ -307,9 +333,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         tails = checked.tails(coverage)
         target = checked.one_of("target", target, checked.TARGETS)
         inputs, max_bytes = self._inputs(X), self._max_bytes()
-        return self._by_part(
-            inputs, lambda part, rows: part.quantiles(inputs[rows], tails, target=target, max_bytes=max_bytes)
-        )
+        mosaic = Mosaic(self.subdomains_, self.parts_)
+        return mosaic.quantiles(inputs, tails, target=target, max_bytes=max_bytes)
 
     def sample(self, X: Table, n_draws: int = 1, target: str = "response", random_state: RandomState = None) -> Floats:
         """Draw from the posterior predictive distribution.
@@ -335,9 +360,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         inputs, max_bytes = self._inputs(X), self._max_bytes()
         seeds = _draw_seeds(self.random_state if random_state is None else random_state, 1)
         rng = np.random.default_rng(seeds[0])
-        return self._by_part(
-            inputs, lambda part, rows: part.draw(rng, inputs[rows], n_draws, target=target, max_bytes=max_bytes)
-        )
+        mosaic = Mosaic(self.subdomains_, self.parts_)
+        return mosaic.draw(rng, inputs, n_draws, target=target, max_bytes=max_bytes)
 
     def log_predictive_density(self, X: Table, y: Table) -> Floats:
         """Log density of each response under the posterior predictive distribution, in the user's units.
@@ -356,10 +380,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         """
         check_is_fitted(self)
         inputs, response = read_labelled_table(self, X, y, self.columns_)
-        max_bytes = self._max_bytes()
-        return self._by_part(
-            inputs, lambda part, rows: part.log_density(inputs[rows], response[rows], max_bytes=max_bytes)
-        )
+        mosaic = Mosaic(self.subdomains_, self.parts_)
+        return mosaic.log_density(inputs, response, max_bytes=self._max_bytes())
 
     def _inference_settings(self) -> Settings:
         return Settings(
@@ -384,21 +406,16 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         check_is_fitted(self)
         return read_inputs(self, X, self.columns_)
 
-    def _by_part(self, inputs: Floats, compute: Callable[[Part, Indices], Floats]) -> Floats:
-        """Put together what each part has to say on its own rows."""
-        part_of = self.subdomains_.part_of(inputs)
-        if len(self.parts_) == 1:
-            return compute(self.parts_[0], np.arange(len(inputs)))
-        found = {k: compute(self.parts_[k], np.flatnonzero(part_of == k)) for k in np.unique(part_of)}
-        result = np.empty((len(inputs), *next(iter(found.values())).shape[1:]))
-        for k, values in found.items():
-            result[part_of == k] = values
-        return result
-
     def _adopt(self, fitted: dict[str, Any]) -> None:
         """Replace all fitted attributes at once, so that an interruption never leaves half of them."""
         kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
         self.__dict__ = kept | fitted
+
+
+def superposed(settings: Settings, n_parts: int) -> Settings:
+    """Settings of a sum of parts, each with as many hyperplanes as asked for."""
+    number = settings.n_hyperplanes
+    return replace(settings, n_parts=n_parts, n_hyperplanes=None if number is None else n_parts * number)
 
 
 def _draw_seeds(random_state: RandomState, n_seeds: int) -> list[int]:

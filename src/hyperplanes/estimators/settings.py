@@ -83,6 +83,13 @@ def tails(coverage: Any) -> tuple[float, float]:
     return low, high
 
 
+def share(name: str, value: Any, most: float) -> float:
+    """Return a number between 0 and `most`, or raise an error that names the setting."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= most:
+        raise ValueError(f"{name} must be between 0 and {most}, got {value!r}")
+    return float(value)
+
+
 def seconds(name: str, value: Any) -> float:
     """Return a number of seconds, or raise an error that names the setting."""
     return _positive_number(name, value, "seconds")

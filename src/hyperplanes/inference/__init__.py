@@ -1,5 +1,6 @@
 """Inference: from scaled data and a prior to a posterior."""
 
+from hyperplanes.inference.averaging import average
 from hyperplanes.inference.fit import Observer, fit
 from hyperplanes.inference.mcmc import Chain, run_chain
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
@@ -16,6 +17,7 @@ __all__ = [
     "Settings",
     "Subdomains",
     "Trace",
+    "average",
     "balanced_subdomains",
     "even_subdomains",
     "fit",

@@ -31,8 +31,10 @@ class Settings:
         for name, least in (("n_parts", 1), ("n_particles", 2), ("n_threads", 1), ("memory_budget", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
-        if self.n_parts > 1 and (self.sampler == "paper" or (self.n_hyperplanes or 0) % self.n_parts):
-            raise ValueError('n_parts needs sampler="auto" and a number of hyperplanes that it divides')
+        if self.n_parts > 1 and self.sampler == "paper":
+            raise ValueError('sampler="paper" moves no parts of a sum: decomposition="paper-intensity" averages them')
+        if self.n_parts > 1 and (self.n_hyperplanes or 0) % self.n_parts:
+            raise ValueError(f"n_hyperplanes must be a multiple of n_parts={self.n_parts}, got {self.n_hyperplanes}")
         if self.n_steps is not None and self.n_steps < 1:
             raise ValueError(f"n_steps must be at least 1 or None, got {self.n_steps}")
         if self.budget is not None and (self.n_steps is not None or self.sampler == "paper"):

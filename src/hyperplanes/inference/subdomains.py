@@ -25,27 +25,65 @@ class Subdomains(NamedTuple):
     """(n_cuts,) inputs up to this value belong to the first side, larger ones to the second."""
     sides: Indices
     """(n_cuts, 2): the next cut on either side, or ~k for subdomain k; the first cut is that of all inputs."""
+    margins: Floats
+    """(n_cuts,) how far the border may lie from the threshold: it is uniform within the margin on either side. Training
+    rows are divided at the threshold."""
 
     @property
     def n_parts(self) -> int:
         """Number of subdomains."""
         return len(self.columns) + 1
 
-    def part_of(self, inputs: Floats) -> Indices:
-        """Subdomain (n,) of each row of inputs (n, p)."""
+    def part_of(self, inputs: Floats, borders: Floats | None = None) -> Indices:
+        """Subdomain (n,) of each row of inputs (n, p), where borders (n_cuts,) are the thresholds unless given."""
+        certain = self._replace(
+            thresholds=self.thresholds if borders is None else borders, margins=np.zeros_like(self.margins)
+        )
         parts = np.zeros(len(inputs), dtype=np.int64)
-        if not len(self.columns):
-            return parts
-        waiting = [(0, np.arange(len(inputs)))]
-        while waiting:
-            cut, rows = waiting.pop()
-            beyond = inputs[rows, self.columns[cut]] > self.thresholds[cut]
-            for side, next_cut in zip((rows[~beyond], rows[beyond]), self.sides[cut], strict=True):
-                if next_cut < 0:
-                    parts[side] = ~next_cut
-                else:
-                    waiting.append((int(next_cut), side))
+        for number, (rows, _) in certain.members(inputs).items():
+            parts[rows] = number
         return parts
+
+    def members(self, inputs: Floats) -> dict[int, tuple[Indices, Floats]]:
+        """Rows of inputs (n, p) that may be in each subdomain, and how likely they are; only subdomains with rows."""
+        found = {}
+        waiting = [(0 if len(self.columns) else ~0, np.arange(len(inputs)), np.ones(len(inputs)))]
+        while waiting:
+            cut, rows, shares = waiting.pop()
+            if not len(rows):
+                continue
+            if cut < 0:
+                found[int(~cut)] = rows, shares
+                continue
+            beyond = self._beyond(cut, inputs[rows, self.columns[cut]])
+            for next_cut, on_side in zip(self.sides[cut], (1 - beyond, beyond), strict=True):
+                there = on_side > 0
+                waiting.append((int(next_cut), rows[there], shares[there] * on_side[there]))
+        return found
+
+    def _beyond(self, cut: int, values: Floats) -> Floats:
+        """Probability that values are beyond the border of a cut."""
+        threshold, margin = self.thresholds[cut], self.margins[cut]
+        if margin == 0:
+            return np.asarray(values > threshold, dtype=np.float64)
+        return np.asarray(np.clip(0.5 + (values - threshold) / (2 * margin), 0.0, 1.0))
+
+    def draw_borders(self, rng: np.random.Generator) -> Floats:
+        """Draw where the border of each cut lies, (n_cuts,)."""
+        return self.thresholds + self.margins * rng.uniform(-1, 1, size=len(self.margins))
+
+    def with_margins(self, share: float, low: Floats, high: Floats) -> "Subdomains":
+        """Margins as a share of the narrowest subdomain beside the cut, of those of the box from `low` to `high`."""
+        boxes = self.boxes(low, high)
+        narrowest = [
+            min(np.ptp(boxes[part, :, column]) for part in self._parts_below(cut))
+            for cut, column in enumerate(self.columns)
+        ]
+        return self._replace(margins=share * np.array(narrowest, dtype=np.float64))
+
+    def _parts_below(self, cut: int) -> list[int]:
+        """Subdomains that a cut divides."""
+        return [~cut] if cut < 0 else [part for side in self.sides[cut] for part in self._parts_below(int(side))]
 
     def boxes(self, low: Floats, high: Floats) -> Floats:
         """What each subdomain has of the box from `low` to `high`, (n_parts, 2, p); nothing where low exceeds high."""
@@ -87,7 +125,7 @@ def even_subdomains(inputs: Floats, n_parts: int) -> Subdomains:
     n_cuts = len(kept)
     following = [~n_cuts if cut == n_cuts - 1 else cut + 1 for cut in range(n_cuts)]
     sides = np.array([[~cut, after] for cut, after in enumerate(following)], dtype=np.int64).reshape(n_cuts, 2)
-    return Subdomains(np.zeros(n_cuts, dtype=np.int64), np.array(kept, dtype=np.float64), sides)
+    return Subdomains(np.zeros(n_cuts, dtype=np.int64), np.array(kept, dtype=np.float64), sides, np.zeros(n_cuts))
 
 
 def widths(inputs: Floats) -> Floats:
@@ -109,7 +147,8 @@ class _Tree:
         self._grow(np.arange(len(self._inputs)), n_parts)
         columns, thresholds = zip(*self._cuts, strict=True) if self._cuts else ((), ())
         sides = np.array(self._sides, dtype=np.int64).reshape(-1, 2)
-        return Subdomains(np.array(columns, dtype=np.int64), np.array(thresholds, dtype=np.float64), sides)
+        margins = np.zeros(len(columns))
+        return Subdomains(np.array(columns, dtype=np.int64), np.array(thresholds, dtype=np.float64), sides, margins)
 
     def _grow(self, rows: Indices, n_parts: int) -> int:
         """Cut these rows; return the number of the cut, or ~k for a subdomain."""

@@ -78,16 +78,23 @@ def quantiles(
     target : {"response", "mean"}
         Of a new response, or of the function itself.
     """
-    levels = np.asarray(probabilities, dtype=np.float64)
-    weights = np.exp(particles.log_weights)
-    scales = np.sqrt(particles.noise_variance)
-    blocks = []
-    for values in function_values(particles, inputs, max_bytes):
-        if target == "mean":
-            blocks.append(_weighted_quantiles(values, weights, levels))
-        else:
-            blocks.append(np.column_stack([_mixture_quantile(values, scales, weights, level) for level in levels]))
+    weights, scales = np.exp(particles.log_weights), np.sqrt(particles.noise_variance)
+    blocks = [
+        quantiles_of(values, scales, weights, probabilities, target=target)
+        for values in function_values(particles, inputs, max_bytes)
+    ]
     return np.concatenate(blocks)
+
+
+def quantiles_of(values: Floats, scales: Floats, weights: Floats, probabilities: ArrayLike, *, target: str) -> Floats:
+    """Quantiles (rows, n_probabilities) of mixtures of values (n_particles, rows), or of Gaussians around them.
+
+    Weights are (n_particles,), or (n_particles, rows) where they differ between rows.
+    """
+    levels = np.asarray(probabilities, dtype=np.float64)
+    if target == "mean":
+        return _weighted_quantiles(values, weights, levels)
+    return np.column_stack([_mixture_quantile(values, scales, weights, level) for level in levels])
 
 
 def log_density(particles: Particles, inputs: ArrayLike, response: ArrayLike, *, max_bytes: int) -> Floats:
@@ -134,8 +141,11 @@ def function_values(particles: Particles, inputs: ArrayLike, max_bytes: int) -> 
 
 
 def average(weights: Floats, values: Floats) -> Floats:
-    """Weighted sum over particles of values (n_particles, rows), row by row: it rounds alike for any number of rows."""
-    return np.asarray(np.multiply(values.T, weights, order="C").sum(axis=1))
+    """Weighted sum over particles of values (n_particles, rows), row by row: it rounds alike for any number of rows.
+
+    Weights are (n_particles,), or (n_particles, rows).
+    """
+    return np.asarray(np.multiply(values.T, weights.T, order="C").sum(axis=1))
 
 
 @jax.jit
@@ -155,7 +165,7 @@ def _weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> Floa
     """Quantiles of weighted values along the first axis, linear between the mid-points of the weights."""
     order = np.argsort(values, axis=0)
     sorted_values = np.take_along_axis(values, order, axis=0)
-    sorted_weights = weights[order]
+    sorted_weights = weights[order] if weights.ndim == 1 else np.take_along_axis(weights, order, axis=0)
     positions = np.cumsum(sorted_weights, axis=0) - 0.5 * sorted_weights
     return np.array(
         [np.interp(levels, positions[:, row], sorted_values[:, row]) for row in range(values.shape[1])]
@@ -175,7 +185,7 @@ def _mixture_quantile(values: Floats, scales: Floats, weights: Floats, level: fl
         standard = (quantile - values) / scales[:, None]
         excess = average(weights, ndtr(standard)) - level
         low, high = np.where(excess < 0, quantile, low), np.where(excess < 0, high, quantile)
-        slope = average(weights / scales, np.exp(-0.5 * standard**2)) / np.sqrt(2 * np.pi)
+        slope = average((weights.T / scales).T, np.exp(-0.5 * standard**2)) / np.sqrt(2 * np.pi)
         newton = quantile - excess / np.maximum(slope, np.finfo(float).tiny)
         proposal = np.where((newton >= low) & (newton <= high), newton, 0.5 * (low + high))
         step = np.where(done, 0.0, proposal - quantile)

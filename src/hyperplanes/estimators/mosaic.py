@@ -1,0 +1,96 @@
+"""A mosaic: parts side by side, each with its own box of the inputs, that predict together.
+
+Where the border between two boxes is uncertain, so is the part that a row belongs to, and the predictive distribution
+is the mixture of what both parts say: its mean does not jump, and it is as wide as they disagree.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from hyperplanes.estimators.parts import Components, Part
+from hyperplanes.estimators.scaling import Floats
+from hyperplanes.inference import Subdomains
+from hyperplanes.inference.subdomains import Indices
+from hyperplanes.model.prediction import ROWS_AT_ONCE, quantiles_of
+
+
+class Mosaic(NamedTuple):
+    """Parts and the boxes that they belong to."""
+
+    subdomains: Subdomains
+    """Which part a row belongs to."""
+    parts: tuple[Part, ...]
+    """One for each subdomain."""
+
+    def mean(self, inputs: Floats, *, max_bytes: int) -> Floats:
+        """Posterior mean (n,) of the response."""
+        total = np.zeros(len(inputs))
+        for number, (rows, shares) in self.subdomains.members(inputs).items():
+            total[rows] += shares * self.parts[number].mean(inputs[rows], max_bytes=max_bytes)
+        return total
+
+    def mean_and_std(self, inputs: Floats, *, max_bytes: int) -> tuple[Floats, Floats]:
+        """Posterior mean (n,) of the response, and standard deviation (n,) of a new one."""
+        members = self.subdomains.members(inputs)
+        moments = {k: self.parts[k].mean_and_std(inputs[rows], max_bytes=max_bytes) for k, (rows, _) in members.items()}
+        mean, variance = np.zeros(len(inputs)), np.zeros(len(inputs))
+        for number, (rows, shares) in members.items():
+            mean[rows] += shares * moments[number][:, 0]
+        for number, (rows, shares) in members.items():
+            of_part, std = moments[number].T
+            variance[rows] += shares * (std**2 + (of_part - mean[rows]) ** 2)
+        return mean, np.sqrt(variance)
+
+    def log_density(self, inputs: Floats, response: Floats, *, max_bytes: int) -> Floats:
+        """Log predictive density (n,) of each response."""
+        total = np.full(len(inputs), -np.inf)
+        for number, (rows, shares) in self.subdomains.members(inputs).items():
+            density = self.parts[number].log_density(inputs[rows], response[rows], max_bytes=max_bytes)
+            total[rows] = np.logaddexp(total[rows], np.log(shares) + density)
+        return total
+
+    def quantiles(self, inputs: Floats, levels: tuple[float, ...], *, target: str, max_bytes: int) -> Floats:
+        """Quantiles (n, n_levels) of a new response, or of the function."""
+        found, uncertain = np.empty((len(inputs), len(levels))), np.zeros(len(inputs), dtype=bool)
+        for number, (rows, shares) in self.subdomains.members(inputs).items():
+            uncertain[rows[shares < 1]] = True
+            own = rows[shares == 1]
+            if len(own):
+                found[own] = self.parts[number].quantiles(inputs[own], levels, target=target, max_bytes=max_bytes)
+        waiting = np.flatnonzero(uncertain)
+        for start in range(0, len(waiting), ROWS_AT_ONCE):
+            rows = waiting[start : start + ROWS_AT_ONCE]
+            for those, mixture in self._mixtures(inputs[rows], max_bytes):
+                found[rows[those]] = quantiles_of(*mixture, levels, target=target)
+        return found
+
+    def draw(self, rng: np.random.Generator, inputs: Floats, n_draws: int, *, target: str, max_bytes: int) -> Floats:
+        """Draws (n, n_draws) of new responses, or of the function; each has borders of its own."""
+        borders = [self.subdomains.draw_borders(rng) for _ in range(n_draws)]
+        found = np.empty((len(inputs), n_draws))
+        for number, (rows, shares) in self.subdomains.members(inputs).items():
+            draws = self.parts[number].draw(rng, inputs[rows], n_draws, target=target, max_bytes=max_bytes)
+            belongs = np.ones(draws.shape, dtype=bool)
+            uncertain = np.flatnonzero(shares < 1)
+            if len(uncertain):
+                there = [self.subdomains.part_of(inputs[rows[uncertain]], border) == number for border in borders]
+                belongs[uncertain] = np.column_stack(there)
+            found[rows] = np.where(belongs, draws, found[rows])
+        return found
+
+    def _mixtures(self, inputs: Floats, max_bytes: int) -> Iterator[tuple[Indices, Components]]:
+        """Rows that may be in the same parts, and the mixture of these parts at each of them."""
+        shares = np.zeros((len(inputs), len(self.parts)))
+        for number, (rows, of_rows) in self.subdomains.members(inputs).items():
+            shares[rows, number] = of_rows
+        patterns, which = np.unique(shares > 0, axis=0, return_inverse=True)
+        for k, pattern in enumerate(patterns):
+            rows, numbers = np.flatnonzero(which.ravel() == k), np.flatnonzero(pattern)
+            several = [self.parts[number].components(inputs[rows], max_bytes=max_bytes) for number in numbers]
+            weights = [
+                shares[rows, number] * each.weights[:, None] for number, each in zip(numbers, several, strict=True)
+            ]
+            means, scales = (np.concatenate([getattr(each, name) for each in several]) for name in ("means", "scales"))
+            yield rows, Components(means, scales, np.concatenate(weights))

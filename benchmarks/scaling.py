@@ -31,7 +31,9 @@ AXES: dict[str, list[Size]] = {
     "steps": [{"steps": n} for n in (5, 10, 20, 40, 80)],
     "columns": [{"columns": n} for n in (5, 10, 20, 40, 80, 160)],
     "workers": [{"workers": n, "parts": 4, "rows": 16000, "steps": None} for n in (1, 2)],
-    "accelerator": [{"rows": 10**6, "hyperplanes": 20, "particles": 500, "steps": None, "memory": 64.0}],
+    "accelerator": [
+        {"rows": 10**6, "hyperplanes": 20, "particles": 500, "steps": None, "memory": 32.0, "budget": 50.0}
+    ],
 }
 N_NEW_ROWS = 5000
 
@@ -43,7 +45,7 @@ def make_model(size: Size, **settings: Any) -> HyperplaneProcessRegressor:
         n_particles=size["particles"],
         n_jobs=size["workers"],
         memory_budget=size.get("memory", 1.0),
-        **{"n_steps": size["steps"], **decomposition, **settings},
+        **{"n_steps": size["steps"], "budget": size.get("budget"), **decomposition, **settings},
     )
 
 

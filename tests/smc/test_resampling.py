@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from functools import partial
 
 import jax
@@ -6,6 +8,7 @@ import pytest
 from scipy import stats
 
 from hyperplanes.smc import RESAMPLERS, normalise, resample
+from hyperplanes.smc.resampling import resampler
 from p_values import LEVEL
 
 N_REPEATS = 4000
@@ -20,7 +23,7 @@ WEIGHTS = {
 
 @partial(jax.jit, static_argnames="scheme")
 def draw_many(keys: jax.Array, weights: np.ndarray, scheme: str) -> jax.Array:
-    return jax.vmap(lambda key: RESAMPLERS[scheme](key, weights, num_samples=len(weights)))(keys)
+    return jax.vmap(lambda key: resampler(scheme)(key, weights, num_samples=len(weights)))(keys)
 
 
 def counts_of_many(key: jax.Array, weights: np.ndarray, scheme: str) -> np.ndarray:
@@ -82,3 +85,8 @@ def test_resample_draws_by_weight_in_either_precision(scheme, key):
 def test_an_unknown_scheme_is_an_error_that_names_the_known_ones(key):
     with pytest.raises(ValueError, match=r"scheme must be one of .*systematic.*, got 'bootstrap'"):
         resample(key, np.zeros(3), "bootstrap")
+
+
+def test_importing_the_library_leaves_accelerators_alone():
+    code = "import hyperplanes; from jax._src import xla_bridge; assert not xla_bridge.backends_are_initialized()"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,29 +1,30 @@
 """Resampling schemes, taken from BlackJAX."""
 
 from collections.abc import Callable
+from functools import cache, partial
 
 import jax
 import numpy as np
-from blackjax.smc import resampling as blackjax_resampling
 from numpy.typing import NDArray
 
 from hyperplanes.smc.weights import Floats
 
-RESAMPLERS: dict[str, Callable[..., jax.Array]] = {
-    "multinomial": blackjax_resampling.multinomial,
-    "residual": blackjax_resampling.residual,
-    "stratified": blackjax_resampling.stratified,
-    "systematic": blackjax_resampling.systematic,
-}
+RESAMPLERS = ("multinomial", "residual", "stratified", "systematic")
 
 
 def resample(key: jax.Array, log_weights: Floats, scheme: str) -> NDArray[np.int64]:
     """Indices of the particles that survive, as many as there are weights."""
-    if scheme not in RESAMPLERS:
-        raise ValueError(f"scheme must be one of {sorted(RESAMPLERS)}, got {scheme!r}")
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    return np.asarray(_JITTED[scheme](key, weights, num_samples=len(weights)), dtype=np.int64)
+    return np.asarray(resampler(scheme)(key, weights, num_samples=len(weights)), dtype=np.int64)
 
 
-_JITTED = {name: jax.jit(scheme, static_argnames="num_samples") for name, scheme in RESAMPLERS.items()}
+@cache
+def resampler(scheme: str) -> Callable[..., jax.Array]:
+    """A scheme as a function of key, weights and number of samples."""
+    if scheme not in RESAMPLERS:
+        raise ValueError(f"scheme must be one of {sorted(RESAMPLERS)}, got {scheme!r}")
+    # At the top this import would claim the accelerator of whoever imports the library.
+    from blackjax.smc import resampling
+
+    return partial(jax.jit, static_argnames="num_samples")(getattr(resampling, scheme))

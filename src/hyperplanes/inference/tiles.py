@@ -15,6 +15,7 @@ import jax.numpy as jnp
 
 from hyperplanes.inference.settings import Settings
 from hyperplanes.model import Data
+from hyperplanes.model.hardware import on_cpu
 
 CACHE_BYTES = 2**21
 LARGEST_TILE_BYTES = 2**26
@@ -37,7 +38,7 @@ def tile_size(data: Data, n_hyperplanes: int, n_particles: int, memory_budget: i
     Of the sizes that suit the cache it is one that shares the particles out evenly among two or four threads.
     """
     features = feature_bytes(data, n_hyperplanes)
-    if jax.default_backend() != "cpu":
+    if not on_cpu():
         return min(max(1, memory_budget // (4 * features)), n_particles)
     smallest = SMALLEST_TILE if features * SMALLEST_TILE <= LARGEST_TILE_BYTES else 1
     largest = min(max(smallest, CACHE_BYTES // features), LARGEST_TILE, n_particles)

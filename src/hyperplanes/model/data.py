@@ -8,9 +8,14 @@ import numpy as np
 from jax.typing import DTypeLike
 from numpy.typing import ArrayLike, NDArray
 
+from hyperplanes.model.hardware import on_cpu
+
 Floats = NDArray[np.float64]
 
 LARGEST_BLOCK = 4096
+"""Rows in a block on a CPU, where the features of a few particles should fit the cache."""
+LARGEST_BLOCK_OF_ACCELERATOR = 65536
+"""Where a block should outweigh the time to start its programs."""
 SMALLEST_BLOCK = 64
 SHUFFLE = 0
 N_FACTORS = 3
@@ -90,7 +95,7 @@ def blocks_of(data: Data, start: int, stop: int) -> Data:
 
 def block_shape(n_rows: int) -> tuple[int, int]:
     """Number and length of the blocks for `n_rows` rows: eight lengths an octave, at most 1/8 of them padding."""
-    n_blocks = max(1, -(-n_rows // LARGEST_BLOCK))
+    n_blocks = max(1, -(-n_rows // (LARGEST_BLOCK if on_cpu() else LARGEST_BLOCK_OF_ACCELERATOR)))
     length = max(SMALLEST_BLOCK, -(-n_rows // n_blocks))
     grain = 1 << max(0, (length - 1).bit_length() - 4)
     return n_blocks, -(-length // grain) * grain

@@ -21,6 +21,7 @@ from scipy.special import logsumexp
 
 from hyperplanes.model import Data, Prior, is_present, lift, relu_features
 from hyperplanes.model.features import EXACT
+from hyperplanes.model.hardware import on_cpu
 from hyperplanes.model.prior import attention
 from hyperplanes.moves.workspace import TINY, Vacancy, Workspace, feature_and_row, occupy, survey, vacate
 from hyperplanes.process import Hyperplanes, normal_quantiles, support, unit_vectors
@@ -120,7 +121,7 @@ def _with_none(many: jax.Array) -> jax.Array:
 def one_at_a_time_on_a_cpu(function: Function) -> Function:
     """Make `vmap` loop over a function that is large enough alone and would drive the others' data from the cache."""
     sequential: Function = jax.custom_batching.sequential_vmap(function)  # type: ignore[no-untyped-call]  # not typed in JAX
-    return sequential if jax.default_backend() == "cpu" else function
+    return sequential if on_cpu() else function
 
 
 def _refine(normals: jax.Array, offsets: jax.Array, inputs: jax.Array, residuals: jax.Array) -> jax.Array:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
+from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -10,6 +11,7 @@ import numpy as np
 
 from hyperplanes.estimators.diagnostics import FitSummary
 from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, range_scaler, response_scaler
+from hyperplanes.estimators.tables import merge_copies
 from hyperplanes.inference import Observer, Posterior, Settings, fit
 from hyperplanes.model import Prior, prediction
 
@@ -26,6 +28,24 @@ class Rows(NamedTuple):
     """(n,)."""
     row_weights: Floats
     """(n,): how often each row counts."""
+
+    def load(self) -> "Rows":
+        """Give the rows; they are here already."""
+        return self
+
+
+class StoredRows(NamedTuple):
+    """Training rows of a part that wait in a file for the worker that fits them."""
+
+    path: Path
+    """Of float64 numbers, row by row: inputs, then the response."""
+    n_columns: int
+    """Of the inputs."""
+
+    def load(self) -> Rows:
+        """Read the rows; copies are merged."""
+        rows = np.fromfile(self.path).reshape(-1, self.n_columns + 1)
+        return Rows(*merge_copies(rows, np.ones(len(rows))))
 
 
 class Part(NamedTuple):
@@ -101,7 +121,7 @@ def fit_part(seed: int, rows: Rows, prior: Prior, settings: Settings, observe: O
 
 
 def fit_parts(
-    seeds: Sequence[int], parts: Sequence[Rows], prior: Prior, settings: Settings, n_jobs: int | None
+    seeds: Sequence[int], parts: Sequence[Rows | StoredRows], prior: Prior, settings: Settings, n_jobs: int | None
 ) -> Iterator[tuple[int, Part]]:
     """Fit parts side by side, wherever joblib runs them; yields the number of each and its fit, as they are done.
 
@@ -126,5 +146,7 @@ def fit_parts(
                 raise
 
 
-def _fit_numbered(number: int, seed: int, rows: Rows, prior: Prior, settings: Settings) -> tuple[int, Part]:
-    return number, fit_part(seed, rows, prior, settings)
+def _fit_numbered(
+    number: int, seed: int, rows: Rows | StoredRows, prior: Prior, settings: Settings
+) -> tuple[int, Part]:
+    return number, fit_part(seed, rows.load(), prior, settings)

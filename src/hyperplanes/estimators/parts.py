@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import joblib
@@ -126,9 +126,9 @@ def fit_parts(
     """Fit parts side by side, wherever joblib runs them; yields the number of each and its fit, as they are done.
 
     Threads by default; ``joblib.parallel_config`` chooses processes or a cluster. Parts whose worker was killed are
-    started again.
+    started again; a Dask cluster does that by itself.
     """
-    backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+    backend = _active_backend()
     return_as = "generator_unordered" if backend.supports_return_generator else "list"
     done: set[int] = set()
     n_failures = 0
@@ -136,7 +136,7 @@ def fit_parts(
         missing = [number for number in range(len(parts)) if number not in done]
         jobs = (joblib.delayed(_fit_numbered)(k, seeds[k], parts[k], prior, settings) for k in missing)
         try:
-            for number, part in joblib.Parallel(n_jobs, prefer="threads", return_as=return_as)(jobs):
+            for number, part in joblib.Parallel(n_jobs, backend=backend, return_as=return_as)(jobs):
                 n_failures = 0
                 done.add(number)
                 yield number, part
@@ -144,6 +144,16 @@ def fit_parts(
             n_failures += 1
             if n_failures == MOST_FAILURES:
                 raise
+
+
+def _active_backend() -> Any:
+    """Where joblib is to run things."""
+    backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+    if type(backend).__name__ != "DaskDistributedBackend":
+        return backend
+    from hyperplanes.estimators.cluster import HeedfulBackend  # imports Dask, which takes a while
+
+    return HeedfulBackend.like(backend)
 
 
 def _fit_numbered(

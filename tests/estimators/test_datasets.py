@@ -128,6 +128,14 @@ def test_a_folder_of_files_gives_the_same(table, tmp_path, regressor):
     assert_same(divide(regressor, folder), divide_in_memory(regressor, table))
 
 
+def test_names_of_folders_may_hold_a_column(table, tmp_path, regressor):
+    table.to_parquet(tmp_path / "by-kind", partition_cols=["kind"], index=False)
+    expected = divide_in_memory(regressor, table)
+    found = divide(regressor, tmp_path / "by-kind")
+    assert_same(found._replace(columns=None), expected._replace(columns=None))
+    assert found.columns.categories == expected.columns.categories
+
+
 @pytest.mark.parametrize("cut", [balanced_subdomains, even_subdomains])
 @pytest.mark.parametrize("copies", [1, 2])
 def test_a_data_set_of_numbers(cut, copies, numbers, tmp_path, regressor):

@@ -174,8 +174,10 @@ def _open_parquet(path: str) -> Dataset:
     dataset = datasets.dataset(path, format="parquet", partitioning="hive")
 
     def read(names: list[str]) -> Iterator[Frame]:
-        batches = dataset.to_batches(columns=names, batch_size=CHUNK_ROWS, batch_readahead=1, fragment_readahead=1)
-        return (batch.to_pandas() for batch in batches)
+        for file in dataset.get_fragments():
+            for group in file.split_by_row_group():  # pyarrow reads ahead, without a bound, within what it is to scan
+                for batch in group.to_batches(dataset.schema, columns=names, batch_size=CHUNK_ROWS):
+                    yield batch.to_pandas()
 
     return Dataset(dataset.schema.empty_table().to_pandas(), dataset.count_rows(), read)
 

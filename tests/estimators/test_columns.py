@@ -32,7 +32,7 @@ TEXT = {
 
 def categories_of(table: Any) -> reading.Categories:
     """Where every row counts."""
-    return reading.learn_categories(table, np.ones(len(table), dtype=bool))
+    return reading.learn_categories([(table, np.ones(len(table), dtype=bool))])
 
 
 def as_numbers(table: Any) -> np.ndarray:

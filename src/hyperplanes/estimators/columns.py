@@ -1,5 +1,6 @@
 """Columns as people have them: text becomes columns of 0 and 1, and missing values are filled in and marked."""
 
+from collections.abc import Iterable
 from datetime import date, time, timedelta
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
@@ -36,20 +37,36 @@ class Columns(NamedTuple):
         return np.column_stack([filled, missing[:, self.has_missing]]) if self.has_missing.any() else filled
 
 
+def may_hold_text(table: Any) -> dict[int, str]:
+    """Positions of the columns of a data frame whose types allow text, and these types; none of an array."""
+    if not hasattr(table, "columns") or not hasattr(table, "dtypes"):
+        return {}
+    kinds = [str(kind).lower() for kind in table.dtypes]
+    return {k: kind for k, kind in enumerate(kinds) if kind.startswith((*OF_TEXT, "object"))}
+
+
 def text_columns(table: Any) -> list[int]:
     """Positions of the columns of a data frame that hold text or categories; none for an array."""
-    if not hasattr(table, "columns") or not hasattr(table, "dtypes"):
-        return []
-    kinds = [str(kind).lower() for kind in table.dtypes]
-    return [k for k, kind in enumerate(kinds) if kind.startswith(OF_TEXT) or (kind == "object" and _has_text(table, k))]
+    return [k for k, kind in may_hold_text(table).items() if kind != "object" or _has_text(table, k)]
 
 
-def learn_categories(table: Any, counted: NDArray[np.bool_]) -> Categories:
-    """Categories of each column of a data frame, for `Columns`, in the rows that count."""
-    textual = text_columns(table)
+def learn_categories(chunks: Iterable[tuple[Any, NDArray[np.bool_]]]) -> Categories:
+    """Categories of each column of a data frame, for `Columns`, in the rows that count.
+
+    The rows come in one chunk or more. A column of objects that is text in one of them is text in all.
+    """
+    names: Any = ()
+    textual: set[int] = set()
+    texts: dict[int, set[str]] = {}
+    for table, counted in chunks:
+        textual.update(text_columns(table))
+        for k in may_hold_text(table):
+            names = table.columns
+            if len(texts.setdefault(k, set())) <= MOST_CATEGORIES:
+                texts[k] |= _texts(table, k, counted)
     if not textual:
         return ()
-    return tuple(_categories(table, k, counted) if k in textual else None for k in range(len(table.columns)))
+    return tuple(_categories(name, texts[k]) if k in textual else None for k, name in enumerate(names))
 
 
 def learn_columns(numbers: Floats, row_weights: Floats, categories: Categories) -> Columns:
@@ -99,12 +116,15 @@ def _has_text(table: Any, k: int) -> bool:
     return not all(isinstance(value, Real | np.bool_) for value in values)
 
 
-def _categories(table: Any, k: int, counted: NDArray[np.bool_]) -> tuple[str, ...]:
+def _texts(table: Any, k: int, counted: NDArray[np.bool_]) -> set[str]:
     kept = [value for value, counts in zip(_column(table, k), counted, strict=True) if counts]
-    texts = {MISSING if _is_missing(value) else str(value) for value in kept}
+    return {MISSING if _is_missing(value) else str(value) for value in kept}
+
+
+def _categories(name: Any, texts: set[str]) -> tuple[str, ...]:
     if len(texts) > MOST_CATEGORIES:
         raise ValueError(
-            f"column {table.columns[k]!r} holds {len(texts)} different texts, more than {MOST_CATEGORIES}: "
+            f"column {name!r} holds {len(texts)} different texts, more than {MOST_CATEGORIES}: "
             "drop it, group them, or turn it into numbers"
         )
     return tuple(sorted(texts))

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
 import joblib
@@ -11,6 +12,7 @@ import numpy as np
 
 from hyperplanes.estimators.diagnostics import FitSummary
 from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, range_scaler, response_scaler
+from hyperplanes.estimators.tables import merge_copies
 from hyperplanes.inference import Observer, Posterior, Settings, average, fit
 from hyperplanes.model import Prior, prediction
 
@@ -27,6 +29,24 @@ class Rows(NamedTuple):
     """(n,)."""
     row_weights: Floats
     """(n,): how often each row counts."""
+
+    def load(self) -> "Rows":
+        """Give the rows; they are here already."""
+        return self
+
+
+class StoredRows(NamedTuple):
+    """Training rows of a part that wait in a file for the worker that fits them."""
+
+    path: Path
+    """Of float64 numbers, row by row: inputs, then the response."""
+    n_columns: int
+    """Of the inputs."""
+
+    def load(self) -> Rows:
+        """Read the rows; copies are merged."""
+        rows = np.fromfile(self.path).reshape(-1, self.n_columns + 1)
+        return Rows(*merge_copies(rows, np.ones(len(rows))))
 
 
 class Components(NamedTuple):
@@ -138,14 +158,14 @@ def average_parts(seed: int, parts: Sequence[Part], rows: Rows, *, max_bytes: in
 
 
 def fit_parts(
-    seeds: Sequence[int], parts: Sequence[Rows], prior: Prior, settings: Settings, n_jobs: int | None
+    seeds: Sequence[int], parts: Sequence[Rows | StoredRows], prior: Prior, settings: Settings, n_jobs: int | None
 ) -> Iterator[tuple[int, Part]]:
     """Fit parts side by side, wherever joblib runs them; yields the number of each and its fit, as they are done.
 
     Threads by default; ``joblib.parallel_config`` chooses processes or a cluster. Parts whose worker was killed are
-    started again.
+    started again; a Dask cluster does that by itself.
     """
-    backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+    backend = _active_backend()
     return_as = "generator_unordered" if backend.supports_return_generator else "list"
     done: set[int] = set()
     n_failures = 0
@@ -153,7 +173,7 @@ def fit_parts(
         missing = [number for number in range(len(parts)) if number not in done]
         jobs = (joblib.delayed(_fit_numbered)(k, seeds[k], parts[k], prior, settings) for k in missing)
         try:
-            for number, part in joblib.Parallel(n_jobs, prefer="threads", return_as=return_as)(jobs):
+            for number, part in joblib.Parallel(n_jobs, backend=backend, return_as=return_as)(jobs):
                 n_failures = 0
                 done.add(number)
                 yield number, part
@@ -163,5 +183,17 @@ def fit_parts(
                 raise
 
 
-def _fit_numbered(number: int, seed: int, rows: Rows, prior: Prior, settings: Settings) -> tuple[int, Part]:
-    return number, fit_part(seed, rows, prior, settings)
+def _active_backend() -> Any:
+    """Where joblib is to run things."""
+    backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+    if type(backend).__name__ != "DaskDistributedBackend":
+        return backend
+    from hyperplanes.estimators.cluster import HeedfulBackend  # imports Dask, which takes a while
+
+    return HeedfulBackend.like(backend)
+
+
+def _fit_numbered(
+    number: int, seed: int, rows: Rows | StoredRows, prior: Prior, settings: Settings
+) -> tuple[int, Part]:
+    return number, fit_part(seed, rows.load(), prior, settings)

@@ -25,15 +25,15 @@ def observer(shown: bool) -> Iterator[Observer | None]:
 
 
 @contextmanager
-def part_counter(shown: bool, n_parts: int) -> Iterator[Callable[[], None]]:
-    """Give what to call when a part is done: a progress bar moves, or nothing happens."""
+def counter(shown: bool, things: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Give what to call with how many things more are done: a progress bar moves, or nothing happens."""
     if not shown:
-        yield lambda: None
+        yield lambda more: None
         return
-    columns = (TextColumn("parts"), BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn(things), BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("parts", total=n_parts)
-        yield lambda: bar.advance(task)
+        task = bar.add_task(things, total=total)
+        yield lambda more: bar.advance(task, more)
 
 
 class _Steps:

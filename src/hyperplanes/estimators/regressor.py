@@ -1,8 +1,10 @@
 """Regression with a Poisson process of hyperplanes."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from os import PathLike
 from typing import Any, Literal, Self, TypeAlias, overload
 
 import numpy as np
@@ -12,19 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.columns import Columns
+from hyperplanes.estimators.datasets import divided_dataset, write_predictions
 from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, judge_time, warn
+from hyperplanes.estimators.division import Division, divided_table
 from hyperplanes.estimators.mosaic import Mosaic
 from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
-from hyperplanes.estimators.parts import Part, Rows, average_parts, fit_part, fit_parts
-from hyperplanes.estimators.progress import observer, part_counter
+from hyperplanes.estimators.parts import Part, Rows, StoredRows, average_parts, fit_part, fit_parts
+from hyperplanes.estimators.progress import counter, observer
 from hyperplanes.estimators.scaling import Floats, Scaler
-from hyperplanes.estimators.tables import (
-    Table,
-    TrainingTable,
-    read_inputs,
-    read_labelled_table,
-    read_training_table,
-)
+from hyperplanes.estimators.tables import Table, read_inputs, read_labelled_table, read_training_table
 from hyperplanes.inference import SAMPLERS, Posterior, Settings, Subdomains, balanced_subdomains, even_subdomains
 from hyperplanes.model import Prior
 
@@ -186,22 +184,60 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             If the fit may not deserve trust; the message says why and what to do.
         """
         start = time.monotonic()
-        table = read_training_table(self, X, y, sample_weight)
-        subdomains = self._cut(table)
-        settings = self._inference_settings()
+        settings, cut = self._inference_settings(), self._cutter()
+        self._fit(divided_table(read_training_table(self, X, y, sample_weight), cut), settings, start)
+        return self
+
+    def fit_dataset(self, source: Any, target: str, folder: str | PathLike[str] | None = None) -> Self:
+        """Draw the posterior from a data set that need not fit into memory.
+
+        Rows are read a chunk at a time and divided into a temporary file for each part; a worker loads the rows of its
+        part alone, so that memory is bounded by the largest part. Boxes, and medians for missing values, come from
+        100,000 rows chosen at random; where there are no more rows, the fit is that of `fit`, to the last bit.
+
+        Parameters
+        ----------
+        source : path or Dask DataFrame
+            A file or a folder of Parquet, or a Dask DataFrame whose partitions fit into memory. Needs
+            ``decomposition``.
+        target : str
+            Column of the response; the others are inputs, as in `fit`.
+        folder : path, optional
+            Where the temporary files go, as large as the numbers of all rows; a folder that all workers share where
+            they are not on this machine. By default the system's.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Warns
+        -----
+        HyperplanesWarning
+            As `fit` does.
+        """
+        start = time.monotonic()
+        checked.one_of("decomposition", self.decomposition, tuple(DOMAINS))
+        settings, cut = self._inference_settings(), self._cutter()
+        seed, shown = _draw_seeds(self.random_state, 1)[0], checked.flag("progress", self.progress)
+        with divided_dataset(self, source, target, cut, seed=seed, shown=shown, folder=folder) as division:
+            self._fit(division, settings, start)
+        return self
+
+    def _fit(self, division: Division, settings: Settings, start: float) -> None:
         if settings.budget is not None:
             left = settings.budget - (time.monotonic() - start)
             settings = replace(settings, budget=max(left, 0.01 * settings.budget))
-        fitted, parts = self._fit_parts(table, subdomains, settings)
+        fitted, parts = self._fit_parts(division, settings)
         posteriors = [part.posterior for part in parts]
         joined = join_diagnostics([diagnose(part.posterior, part.summary) for part in fitted])
         diagnostics = judge_time(joined, time.monotonic() - start, self.budget)
         self._adopt(
-            table.column_attributes
+            division.column_attributes
             | {
-                "columns_": table.columns,
-                "input_range_": np.stack([table.inputs.min(axis=0), table.inputs.max(axis=0)]),
-                "subdomains_": subdomains,
+                "columns_": division.columns,
+                "input_range_": division.input_range,
+                "subdomains_": division.subdomains,
                 "parts_": parts,
                 "n_hyperplanes_": summarise_number(*posteriors),
                 "log_evidence_": float(np.sum([part.log_evidence for part in parts])),
@@ -209,44 +245,43 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
                 "diagnostics_": diagnostics,
             }
         )
-        warn(diagnostics, stacklevel=2)
-        return self
+        warn(diagnostics, stacklevel=3)
 
-    def _cut(self, table: TrainingTable) -> Subdomains:
-        """Cut the inputs into boxes, or leave them whole."""
+    def _cutter(self) -> Callable[[Floats], Subdomains]:
+        """How to cut inputs into boxes, or leave them whole."""
         n_parts = checked.positive_integer("n_parts", self.n_parts)
         if self.decomposition is not None:
             checked.one_of("decomposition", self.decomposition, DECOMPOSITIONS)
         blend = checked.share("blend", self.blend, most=0.5)
         if self.decomposition not in DOMAINS:
-            return balanced_subdomains(table.inputs, 1)
-        subdomains = DOMAINS[self.decomposition](table.inputs, n_parts)
-        return subdomains.with_margins(blend, table.inputs.min(axis=0), table.inputs.max(axis=0))
+            return partial(balanced_subdomains, n_parts=1)
+        make_boxes = DOMAINS[self.decomposition]
 
-    def _fit_parts(
-        self, table: TrainingTable, subdomains: Subdomains, settings: Settings
-    ) -> tuple[Sequence[Part], tuple[Part, ...]]:
+        def cut(inputs: Floats) -> Subdomains:
+            return make_boxes(inputs, n_parts).with_margins(blend, inputs.min(axis=0), inputs.max(axis=0))
+
+        return cut
+
+    def _fit_parts(self, division: Division, settings: Settings) -> tuple[Sequence[Part], tuple[Part, ...]]:
         """Fits to the rows of each box, or several to all rows; and the parts that they make up."""
-        prior = checked.read_prior(self.prior, settings.sampler, table.inputs.shape[1])
-        rows = Rows(table.inputs, table.response, table.row_weights)
+        prior = checked.read_prior(self.prior, settings.sampler, division.input_range.shape[1])
         if self.decomposition == "paper-intensity" and self.n_parts > 1:
+            rows = division.parts[0].load()
             *seeds, last = _draw_seeds(self.random_state, self.n_parts + 1)
             fitted = self._fit_side_by_side(seeds, self.n_parts * [rows], prior, settings)
             return fitted, (average_parts(last, fitted, rows, max_bytes=settings.memory_budget),)
         if self.decomposition == "intensity":
             settings = superposed(settings, self.n_parts)
-        seeds = _draw_seeds(self.random_state, subdomains.n_parts)
-        if subdomains.n_parts == 1:
+        seeds = _draw_seeds(self.random_state, len(division.parts))
+        if len(division.parts) == 1:
             with observer(checked.flag("progress", self.progress)) as observe:
-                parts = (fit_part(seeds[0], rows, prior, settings, observe),)
+                parts = (fit_part(seeds[0], division.parts[0].load(), prior, settings, observe),)
             return parts, parts
-        part_of = subdomains.part_of(table.inputs)
-        of_parts = [Rows(*(each[part_of == k] for each in rows)) for k in range(subdomains.n_parts)]
-        fitted = self._fit_side_by_side(seeds, of_parts, prior, settings)
+        fitted = self._fit_side_by_side(seeds, division.parts, prior, settings)
         return fitted, tuple(fitted)
 
     def _fit_side_by_side(
-        self, seeds: Sequence[int], parts: Sequence[Rows], prior: Prior, settings: Settings
+        self, seeds: Sequence[int], parts: Sequence[Rows | StoredRows], prior: Prior, settings: Settings
     ) -> Sequence[Part]:
         """Share threads, memory and time out to parts that run at once."""
         n_at_once = min(checked.n_workers(self.n_jobs), len(parts))
@@ -257,10 +292,10 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             budget=None if settings.budget is None else settings.budget / -(-len(parts) // n_at_once),
         )
         fitted = {}
-        with part_counter(checked.flag("progress", self.progress), len(parts)) as count:
+        with counter(checked.flag("progress", self.progress), "parts", len(parts)) as count:
             for number, part in fit_parts(seeds, parts, prior, settings, self.n_jobs):
                 fitted[number] = part
-                count()
+                count(1)
         return [fitted[number] for number in range(len(parts))]
 
     @property
@@ -335,6 +370,34 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         inputs, max_bytes = self._inputs(X), self._max_bytes()
         mosaic = Mosaic(self.subdomains_, self.parts_)
         return mosaic.quantiles(inputs, tails, target=target, max_bytes=max_bytes)
+
+    def predict_dataset(self, source: Any, out: str | PathLike[str], coverage: float = 0.95) -> int:
+        """Predict a data set that need not fit into memory, into a Parquet file.
+
+        Parameters
+        ----------
+        source : path or Dask DataFrame
+            As in `fit_dataset`. Columns that were not in training, such as the response, do not matter.
+        out : path
+            File to write, which must not exist: columns ``mean``, ``std``, ``low`` and ``high`` as `predict` and
+            `predict_interval` give them, in the order of the rows. It appears when it is complete.
+        coverage : float, default=0.95
+            Posterior probability that a new response is between ``low`` and ``high``.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        check_is_fitted(self)
+        checked.tails(coverage)
+        n_threads, shown = checked.n_threads(self.n_jobs), checked.flag("progress", self.progress)
+
+        def predict(chunk: Table) -> Floats:
+            return np.column_stack([*self.predict(chunk, return_std=True), self.predict_interval(chunk, coverage)])
+
+        names = getattr(self, "feature_names_in_", None)
+        return write_predictions(source, names, predict, out, n_threads=n_threads, shown=shown)
 
     def sample(self, X: Table, n_draws: int = 1, target: str = "response", random_state: RandomState = None) -> Floats:
         """Draw from the posterior predictive distribution.

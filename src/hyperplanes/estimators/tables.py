@@ -65,16 +65,25 @@ def read_training_table(estimator: BaseEstimator, X: Table, y: Table, sample_wei
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     counted = weights > 0
-    categories = learn_categories(X, counted)
-    numbers, response = _read(reader, X, y, categories, reset=True, ensure_min_samples=FEWEST_ROWS)
+    categories = learn_categories([(X, counted)])
+    numbers, response = read_numbers(reader, X, y, categories, reset=True, ensure_min_samples=FEWEST_ROWS)
     if np.count_nonzero(counted) < FEWEST_ROWS:
         raise ValueError(f"sample_weight must be positive for at least {FEWEST_ROWS} rows")
     columns = learn_columns(numbers[counted], weights[counted], categories)
     rows = np.column_stack([columns.fill(numbers[counted]), response[counted]])
+    return TrainingTable(*merge_copies(rows, weights[counted]), columns, column_attributes(reader))
+
+
+def merge_copies(rows: Floats, row_weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Sort rows of inputs and response, each only once: inputs, response, and how often each row counts."""
     merged, which = np.unique(rows, axis=0, return_inverse=True)
-    attributes = {name: value for name, value in vars(reader).items() if name in COLUMN_ATTRIBUTES}
-    counts = np.asarray(np.bincount(which.ravel(), weights=weights[counted]), dtype=np.float64)
-    return TrainingTable(merged[:, :-1], merged[:, -1], counts, columns, attributes)
+    counts = np.asarray(np.bincount(which.ravel(), weights=row_weights), dtype=np.float64)
+    return merged[:, :-1], merged[:, -1], counts
+
+
+def column_attributes(reader: BaseEstimator) -> dict[str, Any]:
+    """What scikit-learn has an estimator remember of the columns that it has read."""
+    return {name: value for name, value in vars(reader).items() if name in COLUMN_ATTRIBUTES}
 
 
 def read_inputs(estimator: BaseEstimator, X: Table, columns: Columns) -> Floats:
@@ -86,11 +95,14 @@ def read_inputs(estimator: BaseEstimator, X: Table, columns: Columns) -> Floats:
 
 def read_labelled_table(estimator: BaseEstimator, X: Table, y: Table, columns: Columns) -> tuple[Floats, Floats]:
     """Check new inputs and their responses against the columns that the estimator was fitted on."""
-    numbers, response = _read(estimator, X, y, columns.categories, reset=False)
+    numbers, response = read_numbers(estimator, X, y, columns.categories, reset=False)
     return columns.fill(numbers), response
 
 
-def _read(estimator: BaseEstimator, X: Table, y: Table, categories: Categories, **checks: Any) -> tuple[Floats, Floats]:
+def read_numbers(
+    estimator: BaseEstimator, X: Table, y: Table, categories: Categories, **checks: Any
+) -> tuple[Floats, Floats]:
+    """Check inputs and responses: text becomes numbers, and what is missing stays NaN."""
     _refuse_times(X)
     with _numbers_expected():
         numbers = _as_numbers(estimator, X, categories, **checks)
@@ -116,9 +128,10 @@ def _as_numbers(estimator: BaseEstimator, X: Table, categories: Categories, *, r
 
 def _refuse_times(X: Table) -> None:
     types = np.ravel(np.array(getattr(X, "dtypes", getattr(X, "dtype", None)), dtype=object))
-    for kind in map(str, types):
+    for k, kind in enumerate(map(str, types)):
         if kind.lower().startswith(TIMES):
-            raise ValueError(_numbers_only(f"type {kind}"))
+            where = f" in column {X.columns[k]!r}" if hasattr(X, "columns") else ""
+            raise ValueError(_numbers_only(f"type {kind}{where}"))
 
 
 @contextmanager

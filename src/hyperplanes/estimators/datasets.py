@@ -1,0 +1,280 @@
+"""Data sets beyond memory: Parquet or a Dask DataFrame, read a chunk at a time.
+
+The files that a division leaves hold one part each, so that a worker needs memory for the rows of its part alone.
+Parquet is read and written by pyarrow: `pip install "hyperplanes[parquet]"`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from os import PathLike, fspath
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeAlias
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+
+from hyperplanes.estimators.columns import Categories, Columns, learn_categories, learn_columns, may_hold_text
+from hyperplanes.estimators.division import Division
+from hyperplanes.estimators.parts import StoredRows
+from hyperplanes.estimators.progress import counter
+from hyperplanes.estimators.scaling import Floats
+from hyperplanes.estimators.tables import FEWEST_ROWS, column_attributes, merge_copies, read_numbers
+from hyperplanes.inference import Subdomains
+
+Frame: TypeAlias = Any
+"""A pandas data frame."""
+
+CHUNK_ROWS = 2**16
+"""Of Parquet that are read at once; a Dask DataFrame brings its own partitions."""
+SAMPLE_ROWS = 100_000
+"""Chosen at random to place cuts and to take medians of."""
+PREDICTED = ("mean", "std", "low", "high")
+"""Columns of a file of predictions."""
+
+
+class Dataset(NamedTuple):
+    """A table that is read a chunk at a time, as often as needed."""
+
+    layout: Any
+    """What has its ``columns`` and ``dtypes``."""
+    n_rows: int | None
+    """None where counting them would mean reading them."""
+    read: Callable[[list[Any]], Iterator[Frame]]
+    """Gives the chunks, in the order of the rows, of some columns."""
+
+    @contextmanager
+    def walk(self, names: Iterable[Any], doing: str, shown: bool) -> Iterator[Iterator[Frame]]:
+        """Give the chunks that have rows, and show how far the walk is."""
+        with counter(shown, f"rows {doing}", self.n_rows) as count:
+
+            def chunks() -> Iterator[Frame]:
+                for chunk in self.read(list(names)):
+                    if len(chunk):
+                        yield chunk
+                        count(len(chunk))
+
+            yield chunks()
+
+
+class Sample(NamedTuple):
+    """Rows with the least random keys: a sample without replacement that does not depend on chunks."""
+
+    keys: Floats
+    """(n,)."""
+    rows: Floats
+    """(n, q + 1): inputs and response."""
+
+    def join(self, rng: np.random.Generator, rows: Floats) -> "Sample":
+        """Consider more rows."""
+        keys, rows = np.append(self.keys, rng.random(len(rows))), np.concatenate([self.rows, rows])
+        kept = np.argsort(keys, kind="stable")[:SAMPLE_ROWS]
+        return Sample(keys[kept], rows[kept])
+
+
+def open_dataset(source: Any) -> Dataset:
+    """Open a file or folder of Parquet, or a Dask DataFrame."""
+    if isinstance(source, str | PathLike):
+        return _open_parquet(fspath(source))
+    if hasattr(source, "partitions"):
+        return _open_dask(source)
+    kind = type(source).__name__
+    raise TypeError(f"source must be a path of Parquet or a Dask DataFrame, got {kind}: fit takes tables in memory")
+
+
+@contextmanager
+def divided_dataset(
+    estimator: BaseEstimator,
+    source: Any,
+    target: str,
+    cut: Callable[[Floats], Subdomains],
+    *,
+    seed: int,
+    shown: bool,
+    folder: str | PathLike[str] | None,
+) -> Iterator[Division]:
+    """Divide the rows of a data set into a file for each part, which are there until the context ends.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Whose settings and tags apply; left as it is.
+    source, target, folder
+        As given to ``fit_dataset``.
+    cut : callable
+        Cuts inputs into boxes; it is given a sample of the rows, so that every box has rows.
+    seed : int
+        Of the sample.
+    shown : bool
+        Whether to show progress.
+    """
+    dataset, reader = open_dataset(source), clone(estimator)
+    names = list(dataset.layout.columns)
+    _require([target], names)
+    categories = _learn_categories(dataset, target, shown)
+    with dataset.walk(names, "read", shown) as chunks:
+        columns, sample = _survey(_readings(chunks, target, reader, categories), categories, seed)
+    subdomains = cut(sample)
+    with TemporaryDirectory(prefix="hyperplanes-", dir=folder) as stored:
+        paths = [Path(stored).resolve() / f"part-{k}" for k in range(subdomains.n_parts)]
+        with dataset.walk(names, "divided", shown) as chunks:
+            input_range = _store(_readings(chunks, target, reader, categories), columns, subdomains, paths)
+        parts = [StoredRows(path, sample.shape[1]) for path in paths]
+        yield Division(parts, subdomains, input_range, columns, column_attributes(reader))
+
+
+def write_predictions(
+    source: Any,
+    names: Sequence[str] | None,
+    predict: Callable[[Frame], Floats],
+    out: str | PathLike[str],
+    *,
+    n_threads: int,
+    shown: bool,
+) -> int:
+    """Write what is predicted of each row of a data set to a Parquet file, and return the number of rows.
+
+    Parameters
+    ----------
+    source, out
+        As given to ``predict_dataset``.
+    names : sequence of str, optional
+        Columns to predict from, by default all.
+    predict : callable
+        Predictions (n, 4) of a chunk, with columns as `PREDICTED`.
+    n_threads : int
+        Chunks that are predicted side by side.
+    shown : bool
+        Whether to show progress.
+    """
+    arrow, parquet = _import_for_parquet("pyarrow", "pyarrow.parquet")
+    dataset, path, n_rows = open_dataset(source), Path(out), 0
+    names = list(dataset.layout.columns) if names is None else names
+    _require(names, dataset.layout.columns)
+    if path.exists():
+        raise FileExistsError(f"{path} exists already: remove it, or write to another file")
+    schema = arrow.schema([(name, arrow.float64()) for name in PREDICTED])
+    with TemporaryDirectory(prefix=f"{path.name}-", dir=path.parent) as unfinished:
+        written = Path(unfinished) / path.name
+        with parquet.ParquetWriter(written, schema) as writer, dataset.walk(names, "predicted", shown) as chunks:
+            jobs = (joblib.delayed(predict)(chunk) for chunk in chunks)
+            for rows in joblib.Parallel(n_threads, require="sharedmem", return_as="generator")(jobs):
+                writer.write_table(arrow.table(list(rows.T), schema=schema))
+                n_rows += len(rows)
+        written.rename(path)
+    return n_rows
+
+
+def _open_parquet(path: str) -> Dataset:
+    (datasets,) = _import_for_parquet("pyarrow.dataset")
+    dataset = datasets.dataset(path, format="parquet", partitioning="hive")
+
+    def read(names: list[str]) -> Iterator[Frame]:
+        for file in dataset.get_fragments():
+            for group in file.split_by_row_group():  # pyarrow reads ahead, without a bound, within what it is to scan
+                for batch in group.to_batches(dataset.schema, columns=names, batch_size=CHUNK_ROWS):
+                    yield batch.to_pandas()
+
+    return Dataset(dataset.schema.empty_table().to_pandas(), dataset.count_rows(), read)
+
+
+def _open_dask(frame: Any) -> Dataset:
+    def read(names: list[Any]) -> Iterator[Frame]:
+        return (frame[names].partitions[k].compute() for k in range(frame.npartitions))
+
+    return Dataset(frame, None, read)
+
+
+def _import_for_parquet(*names: str) -> list[Any]:
+    try:
+        import_module("pandas")
+        return [import_module(name) for name in names]
+    except ImportError as error:
+        raise ImportError('Parquet needs pyarrow and pandas: pip install "hyperplanes[parquet]"') from error
+
+
+def _require(names: Iterable[Any], known: Iterable[Any]) -> None:
+    known = list(known)
+    for name in names:
+        if name not in known:
+            near = get_close_matches(str(name), map(str, known), n=1)
+            hint = f": did you mean {near[0]!r}?" if near else f", which has {', '.join(map(repr, known))}"
+            raise ValueError(f"no column {name!r} in the data set{hint}")
+
+
+def _learn_categories(dataset: Dataset, target: str, shown: bool) -> Categories:
+    """Categories of columns of text, for which all rows are read once more; none where types do not allow text."""
+    inputs = dataset.layout.drop(columns=target)
+    if not may_hold_text(inputs):
+        return ()
+    with dataset.walk(inputs.columns, "seen", shown) as chunks:
+        return learn_categories((chunk, np.ones(len(chunk), dtype=bool)) for chunk in chunks)
+
+
+def _readings(
+    chunks: Iterator[Frame], target: str, reader: BaseEstimator, categories: Categories
+) -> Iterator[tuple[Floats, Floats]]:
+    """Inputs, NaN where they are missing, and responses of each chunk, checked."""
+    n_rows = 0
+    for chunk in chunks:
+        response = _floats(chunk[target])
+        if response is None:
+            raise ValueError(f"column {target!r} must hold numbers, got values of type {chunk[target].dtype}")
+        _refuse(target, response, ~np.isfinite(response), n_rows)
+        inputs = chunk.drop(columns=target)
+        for name in inputs.columns:
+            values = _floats(inputs[name])
+            if values is not None:
+                _refuse(name, values, np.isinf(values), n_rows)
+        yield read_numbers(reader, inputs, response, categories, reset=n_rows == 0)
+        n_rows += len(chunk)
+
+
+def _floats(column: Any) -> Floats | None:
+    """Numbers of a pandas series, NaN where they are missing; None for other types."""
+    if column.dtype.kind not in "biuf":
+        return None
+    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _refuse(name: Any, values: Floats, wrong: NDArray[np.bool_], first_row: int) -> None:
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise ValueError(f"column {name!r} must hold finite numbers, got {values[k]} in row {first_row + k}")
+
+
+def _survey(readings: Iterator[tuple[Floats, Floats]], categories: Categories, seed: int) -> tuple[Columns, Floats]:
+    """What is to be known of the columns, and the inputs of a sample of the rows."""
+    rng = np.random.default_rng(seed)
+    sample, missing = None, []
+    for numbers, response in readings:
+        rows = np.column_stack([numbers, response])
+        missing.append(np.isnan(numbers).any(axis=0))
+        sample = (sample or Sample(np.empty(0), rows[:0])).join(rng, rows)
+    n_rows = 0 if sample is None else len(sample.keys)
+    if sample is None or n_rows < FEWEST_ROWS:
+        raise ValueError(f"a data set must have at least {FEWEST_ROWS} rows, got {n_rows}")
+    numbers, response = sample.rows[:, :-1], sample.rows[:, -1]
+    columns = learn_columns(numbers, np.ones(n_rows), categories)._replace(has_missing=np.any(missing, axis=0))
+    inputs, _, _ = merge_copies(np.column_stack([columns.fill(numbers), response]), np.ones(n_rows))
+    return columns, inputs
+
+
+def _store(
+    readings: Iterator[tuple[Floats, Floats]], columns: Columns, subdomains: Subdomains, paths: Sequence[Path]
+) -> Floats:
+    """Append each row to the file of its part, and return the range of each column."""
+    ranges = []
+    for numbers, response in readings:
+        inputs = columns.fill(numbers)
+        ranges.append([inputs.min(axis=0), inputs.max(axis=0)])
+        rows, part_of = np.column_stack([inputs, response]), subdomains.part_of(inputs)
+        for k in np.unique(part_of):
+            with paths[k].open("ab") as file:
+                file.write(rows[part_of == k].tobytes())
+    lowest, highest = zip(*ranges, strict=True)
+    return np.stack([np.min(lowest, axis=0), np.max(highest, axis=0)])

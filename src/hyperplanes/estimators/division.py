@@ -1,0 +1,40 @@
+"""Division of training rows among the parts that are fitted to them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hyperplanes.estimators.columns import Columns
+from hyperplanes.estimators.parts import Rows, StoredRows
+from hyperplanes.estimators.scaling import Floats
+from hyperplanes.estimators.tables import TrainingTable
+from hyperplanes.inference import Subdomains
+
+
+class Division(NamedTuple):
+    """Training rows, those of each part apart, and what was learned on the way."""
+
+    parts: Sequence[Rows | StoredRows]
+    """Rows of each subdomain."""
+    subdomains: Subdomains
+    """Which part a row belongs to."""
+    input_range: Floats
+    """(2, q): smallest and largest value of each column."""
+    columns: Columns
+    """How the user's columns became numbers."""
+    column_attributes: dict[str, Any]
+    """``n_features_in_`` and, where the columns have names, ``feature_names_in_``."""
+
+
+def divided_table(table: TrainingTable, cut: Callable[[Floats], Subdomains]) -> Division:
+    """Divide rows in memory along the cuts made in them."""
+    rows, subdomains = Rows(table.inputs, table.response, table.row_weights), cut(table.inputs)
+    parts = [rows] if subdomains.n_parts == 1 else _split(rows, subdomains)
+    input_range = np.stack([table.inputs.min(axis=0), table.inputs.max(axis=0)])
+    return Division(parts, subdomains, input_range, table.columns, table.column_attributes)
+
+
+def _split(rows: Rows, subdomains: Subdomains) -> list[Rows]:
+    part_of = subdomains.part_of(rows.inputs)
+    return [Rows(*(each[part_of == k] for each in rows)) for k in range(subdomains.n_parts)]

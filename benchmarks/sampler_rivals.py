@@ -33,6 +33,7 @@ from hyperplanes import Prior, paper_prior
 from hyperplanes.estimators.scaling import Scaler, range_scaler, response_scaler
 from hyperplanes.experiments.metrics import rmse
 from hyperplanes.experiments.simulate import Simulation
+from hyperplanes.inference import find_devices
 from hyperplanes.inference.compilation import keep_compiled_programs
 from hyperplanes.inference.tiles import map_particles, tile_size
 from hyperplanes.model import Data, Particle, cross_products, gaussian, lift, make_data, prediction, relu_features
@@ -368,7 +369,8 @@ def chain_from_truth(train: Simulation, test: Simulation, seed: int) -> Predicti
         kept = []
         for number in range(N_ROUNDS):
             keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), number), N_TRUE_CHAINS)
-            states, _ = map_particles(collapsed_round, (keys, states), shared, tile=tile, n_threads=joblib.cpu_count())
+            options = {"tile": tile, "n_threads": joblib.cpu_count(), "devices": find_devices(None)}
+            states, _ = map_particles(collapsed_round, (keys, states), shared, **options)
             if number >= N_BURN_IN and number % THINNING == 0:
                 kept.append(jax.tree.map(np.asarray, states.particle))
         particles = jax.tree.map(lambda *leaves: np.concatenate(leaves), *kept)

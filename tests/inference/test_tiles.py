@@ -26,9 +26,8 @@ def test_every_particle_is_mapped_once_and_in_order(n_particles, tile, n_threads
     vectors, numbers = rng.normal(size=(n_particles, 2)), np.arange(float(n_particles))
     with jax.enable_x64(True):
         shared = (jnp.float64(3.0), jnp.float64(0.5))
-        mapped = map_particles(
-            scale_and_shift, ((jnp.asarray(vectors), jnp.asarray(numbers)),), shared, tile=tile, n_threads=n_threads
-        )
+        options = {"tile": tile, "n_threads": n_threads, "devices": jax.local_devices()}
+        mapped = map_particles(scale_and_shift, ((jnp.asarray(vectors), jnp.asarray(numbers)),), shared, **options)
     np.testing.assert_allclose(mapped["vector"], 3 * vectors + np.arange(n_particles)[:, None], rtol=1e-14)
     np.testing.assert_array_equal(mapped["number"], np.arange(n_particles) - 0.5)
     assert mapped["vector"].dtype == np.float64

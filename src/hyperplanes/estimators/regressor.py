@@ -23,7 +23,15 @@ from hyperplanes.estimators.parts import Part, Rows, StoredRows, average_parts, 
 from hyperplanes.estimators.progress import counter, observer
 from hyperplanes.estimators.scaling import Floats, Scaler
 from hyperplanes.estimators.tables import Table, read_inputs, read_labelled_table, read_training_table
-from hyperplanes.inference import SAMPLERS, Posterior, Settings, Subdomains, balanced_subdomains, even_subdomains
+from hyperplanes.inference import (
+    SAMPLERS,
+    Posterior,
+    Settings,
+    Subdomains,
+    balanced_subdomains,
+    even_subdomains,
+    predicting_on,
+)
 from hyperplanes.model import Prior
 
 RandomState: TypeAlias = int | np.random.RandomState | None
@@ -79,6 +87,9 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     memory_budget : float, default=1.0
         GiB that large temporary arrays may take. Fitting holds threads back to keep within it; prediction never needs
         less than 128 rows x ``n_particles``. On a CPU the result does not depend on it.
+    device : str, optional
+        "cpu", "gpu" or another kind of device that JAX knows, of which all share the particles, or one of them such as
+        "gpu:1". By default the kind that JAX prefers. A fitted model predicts where there is no such device, too.
 
     Attributes
     ----------
@@ -143,6 +154,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         progress: bool = False,
         prior: Prior | None = None,
         memory_budget: float = 1.0,
+        device: str | None = None,
     ) -> None:
         self.n_hyperplanes = n_hyperplanes
         self.n_particles = n_particles
@@ -157,6 +169,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         self.progress = progress
         self.prior = prior
         self.memory_budget = memory_budget
+        self.device = device
 
     def fit(self, X: Table, y: Table, sample_weight: Table | None = None) -> Self:
         """Draw the posterior.
@@ -346,7 +359,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         inputs, max_bytes = self._inputs(X), self._max_bytes()
         mosaic = Mosaic(self.subdomains_, self.parts_)
         predict = mosaic.mean_and_std if return_std else mosaic.mean
-        return predict(inputs, max_bytes=max_bytes)
+        with predicting_on(self.device):
+            return predict(inputs, max_bytes=max_bytes)
 
     def predict_interval(self, X: Table, coverage: float = 0.95, target: str = "response") -> Floats:
         """Central credible intervals.
@@ -369,7 +383,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         target = checked.one_of("target", target, checked.TARGETS)
         inputs, max_bytes = self._inputs(X), self._max_bytes()
         mosaic = Mosaic(self.subdomains_, self.parts_)
-        return mosaic.quantiles(inputs, tails, target=target, max_bytes=max_bytes)
+        with predicting_on(self.device):
+            return mosaic.quantiles(inputs, tails, target=target, max_bytes=max_bytes)
 
     def predict_dataset(self, source: Any, out: str | PathLike[str], coverage: float = 0.95) -> int:
         """Predict a data set that need not fit into memory, into a Parquet file.
@@ -424,7 +439,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         seeds = _draw_seeds(self.random_state if random_state is None else random_state, 1)
         rng = np.random.default_rng(seeds[0])
         mosaic = Mosaic(self.subdomains_, self.parts_)
-        return mosaic.draw(rng, inputs, n_draws, target=target, max_bytes=max_bytes)
+        with predicting_on(self.device):
+            return mosaic.draw(rng, inputs, n_draws, target=target, max_bytes=max_bytes)
 
     def log_predictive_density(self, X: Table, y: Table) -> Floats:
         """Log density of each response under the posterior predictive distribution, in the user's units.
@@ -444,7 +460,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         check_is_fitted(self)
         inputs, response = read_labelled_table(self, X, y, self.columns_)
         mosaic = Mosaic(self.subdomains_, self.parts_)
-        return mosaic.log_density(inputs, response, max_bytes=self._max_bytes())
+        with predicting_on(self.device):
+            return mosaic.log_density(inputs, response, max_bytes=self._max_bytes())
 
     def _inference_settings(self) -> Settings:
         return Settings(
@@ -453,6 +470,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             n_particles=checked.integer("n_particles", self.n_particles),
             n_steps=None if self.n_steps is None else checked.integer("n_steps", self.n_steps),
             budget=None if self.budget is None else checked.seconds("budget", self.budget),
+            device=checked.read_device(self.device),
             n_threads=checked.n_threads(self.n_jobs),
             memory_budget=self._max_bytes(),
         )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
 
+from hyperplanes.inference import find_devices
 from hyperplanes.model import Prior, paper_prior
 
 TARGETS = ("response", "mean")
@@ -58,6 +59,14 @@ def read_prior(value: Any, sampler: str, n_columns: int) -> Prior:
     if not isinstance(value, Prior):
         raise TypeError(f"prior must be a hyperplanes.Prior or None, got {type(value).__name__}")
     value.check()
+    return value
+
+
+def read_device(value: Any) -> str | None:
+    """Return the device that the setting names, which has to be here."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f'device must be a name such as "cpu" or "gpu:0", or None, got {value!r}')
+    find_devices(value)
     return value
 
 

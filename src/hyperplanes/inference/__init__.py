@@ -1,6 +1,7 @@
 """Inference: from scaled data and a prior to a posterior."""
 
 from hyperplanes.inference.averaging import average
+from hyperplanes.inference.devices import find_devices, predicting_on
 from hyperplanes.inference.fit import Observer, fit
 from hyperplanes.inference.mcmc import Chain, run_chain
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
@@ -20,6 +21,8 @@ __all__ = [
     "average",
     "balanced_subdomains",
     "even_subdomains",
+    "find_devices",
     "fit",
+    "predicting_on",
     "run_chain",
 ]

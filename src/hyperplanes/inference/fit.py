@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from hyperplanes import smc
 from hyperplanes.inference.compilation import keep_compiled_programs
+from hyperplanes.inference.devices import computing_on, find_devices
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
@@ -71,7 +72,7 @@ def fit(
     rows = np.asarray(inputs, dtype=np.float64)
     weights = np.ones(len(rows)) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
     center, prior = lay_out(rows, weights, prior)
-    with jax.enable_x64(True):
+    with computing_on(find_devices(settings.device)[0]):
         data = make_data(rows - center, response, weights)
         key_prior, key_anneal = jax.random.split(key)
         all_stages = stages(data, settings)

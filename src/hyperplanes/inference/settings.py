@@ -19,6 +19,8 @@ class Settings:
     """Number of equidistant exponents, None for adaptive ones."""
     budget: float | None = None
     """Seconds that the fit should take, None for as long as it needs."""
+    device: str | None = None
+    """Devices that share the particles, see `devices.find_devices`. On CPUs it does not change the result."""
     n_threads: int = 1
     """Threads that share the particles on a CPU. It does not change the result."""
     memory_budget: int = 2**30

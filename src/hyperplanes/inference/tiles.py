@@ -1,11 +1,11 @@
-"""Run a function of one particle over all particles: vectorised in tiles, batches of a few tiles shared out to threads.
+"""Run a function of one particle over all particles: vectorised in tiles, batches of a few tiles shared out.
 
 On a CPU a tile is small enough for its features to stay in the cache where they can, on an accelerator as large as the
 memory budget allows. Every particle has a key of its own, so that the number of threads does not change the result,
 nor, on a CPU, the memory budget, which only holds threads back.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from hyperplanes.inference.devices import computing_on, find_devices
 from hyperplanes.inference.settings import Settings
 from hyperplanes.model import Data
 from hyperplanes.model.hardware import on_cpu
@@ -32,14 +33,15 @@ COMPILER_OPTIONS = {"xla_backend_optimization_level": 1}
 """Compiles in two thirds of the time; the work is in matrix products, which run as fast."""
 
 
-def tile_size(data: Data, n_hyperplanes: int, n_particles: int, memory_budget: int) -> int:
+def tile_size(data: Data, n_hyperplanes: int, n_particles: int, memory_budget: int, n_devices: int = 1) -> int:
     """Particles in a tile. On a CPU it depends on the shape of the problem alone, so that the result does too.
 
-    Of the sizes that suit the cache it is one that shares the particles out evenly among two or four threads.
+    Of the sizes that suit the cache it is one that shares the particles out evenly among two or four threads. An
+    accelerator has as many as its memory budget allows, but no more than its share.
     """
     features = feature_bytes(data, n_hyperplanes)
     if not on_cpu():
-        return min(max(1, memory_budget // (4 * features)), n_particles)
+        return min(max(1, memory_budget // (4 * features)), -(-n_particles // n_devices))
     smallest = SMALLEST_TILE if features * SMALLEST_TILE <= LARGEST_TILE_BYTES else 1
     largest = min(max(smallest, CACHE_BYTES // features), LARGEST_TILE, n_particles)
     return min(range(largest, largest // 2, -1), key=lambda tile: tile * 4 * -(-n_particles // (4 * tile)))
@@ -67,13 +69,20 @@ def map_with_features(
 ) -> Any:
     """`map_particles` for functions that need the features: in tiles that suit their size, within the memory budget."""
     n_particles = len(jax.tree.leaves(per_particle)[0])
-    tile = tile_size(data, n_places, n_particles, settings.memory_budget)
+    devices = find_devices(settings.device)
+    tile = tile_size(data, n_places, n_particles, settings.memory_budget, len(devices))
     n_threads = affordable_threads(data, n_places, tile, settings.n_threads, settings.memory_budget)
-    return map_particles(function, per_particle, shared, tile=tile, n_threads=n_threads)
+    return map_particles(function, per_particle, shared, tile=tile, n_threads=n_threads, devices=devices)
 
 
 def map_particles(
-    function: Callable[..., Any], per_particle: tuple[Any, ...], shared: tuple[Any, ...], *, tile: int, n_threads: int
+    function: Callable[..., Any],
+    per_particle: tuple[Any, ...],
+    shared: tuple[Any, ...],
+    *,
+    tile: int,
+    n_threads: int,
+    devices: Sequence[jax.Device],
 ) -> Any:
     """Apply `function(*per_particle, *shared)` to every particle.
 
@@ -86,20 +95,27 @@ def map_particles(
     shared : tuple of pytrees
         The same for every particle.
     tile, n_threads : int
-        Particles in a tile; threads over which the tiles are dealt out.
+        Particles in a tile; threads over which the tiles are dealt out, at least one for each device.
+    devices : sequence of jax.Device
+        Over which the tiles are dealt out. The result is on the first of them.
     """
     n_particles = len(jax.tree.leaves(per_particle)[0])
     dealt = _deal_out(per_particle, tile)
+    arguments = [(dealt, shared)] if len(devices) == 1 else [jax.device_put((dealt, shared), on) for on in devices]
 
     def run(batch: int) -> Any:
-        with jax.enable_x64(True):  # a thread starts with JAX's defaults
-            return jax.tree.map(lambda leaf: leaf.block_until_ready(), _run_batch(function, batch, dealt, shared))
+        number = batch % len(devices)
+        with computing_on(devices[number]):
+            done = _run_batch(function, batch, *arguments[number])
+            return jax.tree.map(lambda leaf: leaf.block_until_ready(), done)
 
     batches = range(len(jax.tree.leaves(dealt)[0]))
+    n_threads = max(n_threads, len(devices))
     if n_threads == 1:
         return _collect([run(batch) for batch in batches], n_particles)
     with ThreadPoolExecutor(n_threads) as threads:
-        return _collect(list(threads.map(run, batches)), n_particles)
+        done = list(threads.map(run, batches))
+    return _collect(done if len(devices) == 1 else jax.device_put(done, devices[0]), n_particles)
 
 
 @partial(jax.jit, static_argnums=0, compiler_options=COMPILER_OPTIONS)

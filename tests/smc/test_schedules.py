@@ -124,7 +124,7 @@ def growing(exponent):
 def test_a_timed_schedule_ends_when_the_time_is_over(times, dimension, seconds_a_step, rng):
     usual = Run(dimension, rng).anneal(AdaptiveSchedule(0.65), seconds_a_step).now
     run = Run(dimension, rng)
-    run.anneal(TimedSchedule(times * usual, 0.65, run.clock), seconds_a_step)
+    run.anneal(TimedSchedule(times * usual, 0.65, clock=run.clock), seconds_a_step)
     assert np.all(np.diff(run.exponents) > 0)
     assert run.now == pytest.approx(times * usual, rel=0.2, abs=0.2)
 
@@ -132,13 +132,13 @@ def test_a_timed_schedule_ends_when_the_time_is_over(times, dimension, seconds_a
 @pytest.mark.parametrize(("seconds", "share"), [*zip((1e-3, 1e9), TimedSchedule.SHARES, strict=True)])
 def test_no_time_takes_the_longest_steps_and_no_end_of_it_the_shortest(seconds, share, rng):
     run, log_likelihoods = Run(20, rng), -100 * rng.gamma(1.5, size=200)
-    schedule = TimedSchedule(seconds, 0.65, run.clock)
+    schedule = TimedSchedule(seconds, 0.65, clock=run.clock)
     equal = np.full(200, -np.log(200))
     for exponent in np.linspace(0, 0.5, 10):
         run.now += 1.0
         increments = tempered(log_likelihoods, exponent)
         chosen = schedule.next_exponent(exponent, equal, increments)
-    assert schedule.is_hurried == (seconds < 1)
+    assert (schedule.hurry > 1.5) == (seconds < 1)
     assert chosen == pytest.approx(AdaptiveSchedule(share).next_exponent(exponent, equal, increments))
 
 
@@ -149,9 +149,19 @@ def test_a_timed_schedule_refuses_time_that_is_none():
 
 def test_few_particles_are_not_left_with_one(rng):
     run, log_likelihoods = Run(20, rng), -1000 * rng.gamma(1.5, size=20)
-    schedule, equal = TimedSchedule(1e-3, 0.65, run.clock), np.full(20, -np.log(20))
+    schedule, equal = TimedSchedule(1e-3, 0.65, clock=run.clock), np.full(20, -np.log(20))
     for exponent in np.linspace(0, 0.1, 10):
         run.now += 1.0
         increments = tempered(log_likelihoods, exponent)
         chosen = schedule.next_exponent(exponent, equal, increments)
     assert conditional_ess(equal, increments([chosen])[0]) >= TimedSchedule.FEWEST_EFFECTIVE
+
+
+@pytest.mark.parametrize("hurry", [0.5, 1.0, 3.0])
+def test_the_first_step_is_as_long_as_the_hurry_says(hurry, rng):
+    equal, log_likelihoods = np.full(200, -np.log(200)), -100 * rng.gamma(1.5, size=200)
+    schedule = TimedSchedule(10.0, 0.65, hurry, clock=lambda: 0.0)
+    chosen = schedule.next_exponent(0.0, equal, tempered(log_likelihoods, 0.0))
+    kept = conditional_ess(equal, tempered(log_likelihoods, 0.0)([chosen])[0]) / 200
+    assert np.sqrt(1 / kept - 1) == pytest.approx(hurry * np.sqrt(1 / 0.65 - 1), rel=0.02)
+    assert schedule.hurry == pytest.approx(hurry)

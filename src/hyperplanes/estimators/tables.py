@@ -76,9 +76,14 @@ def read_training_table(estimator: BaseEstimator, X: Table, y: Table, sample_wei
 
 def merge_copies(rows: Floats, row_weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Sort rows of inputs and response, each only once: inputs, response, and how often each row counts."""
-    merged, which = np.unique(rows, axis=0, return_inverse=True)
-    counts = np.asarray(np.bincount(which.ravel(), weights=row_weights), dtype=np.float64)
-    return merged[:, :-1], merged[:, -1], counts
+    order = np.argsort(rows[:, 0], kind="stable")
+    alike = np.append(False, np.diff(rows[order, 0]) == 0)
+    tied = np.flatnonzero(alike | np.append(alike[1:], False))  # most columns of numbers have few, or none
+    order[tied] = order[tied][np.lexsort(rows[order[tied]].T[::-1])]
+    ordered = rows[order]
+    alike[alike] = np.all(ordered[alike] == ordered[np.flatnonzero(alike) - 1], axis=1)
+    counts = np.bincount(np.cumsum(~alike) - 1, weights=row_weights[order])
+    return ordered[~alike, :-1], ordered[~alike, -1], np.asarray(counts, dtype=np.float64)
 
 
 def column_attributes(reader: BaseEstimator) -> dict[str, Any]:

@@ -78,16 +78,17 @@ def fit(
         all_stages = stages(data, settings)
         population = smc.begin(draw_states(key_prior, all_stages[0].rows, prior, settings))
         steps: list[smc.Step] = []
+        hurry = settings.hurry
         for number, stage in enumerate(all_stages):
-            sampler = SAMPLERS[settings.sampler](
-                stage, prior, with_time_for(all_stages[number:], settings, time.monotonic() - start)
-            )
+            timed = with_time_for(all_stages[number:], settings, time.monotonic() - start)
+            sampler = SAMPLERS[settings.sampler](stage, prior, replace(timed, hurry=hurry))
             for last, step in sampler.anneal(key_anneal, population._replace(exponent=0.0), len(steps)):
                 population = last
                 steps.append(step._replace(exponent=stage.share(step.exponent)))
                 if observe is not None:
                     seen = steps[-1].exponent, step.ess, step.acceptance, step.n_ancestors
                     observe(Progress(len(steps), sampler.schedule.n_steps, *seen))
+            hurry = sampler.schedule.hurry
         return _posterior(population, steps, center, prior, settings)
 
 

@@ -32,6 +32,8 @@ SHARE = 0.65
 PAPER_SHARE = 0.5
 """The same for the paper's sampler, which says nothing of it."""
 MOST_ROUNDS = 3
+HURRIED = 1.5
+"""How many times longer than usual steps are where there is time for one round only."""
 FORGOTTEN = 0.7
 """Rounds of moves are repeated until the functions correlate less than this with what they were before the step."""
 N_PROBES = 64
@@ -99,7 +101,7 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
         data, exponent = stage.at(exponent)
         shared = (jnp.float64(exponent), data, prior, jnp.asarray(_mean_active(states)))
         before, shares = _function_values(states, exponent, data, prior), []
-        for key_round in jax.random.split(key, MOST_ROUNDS)[: 1 if schedule.is_hurried else MOST_ROUNDS]:
+        for key_round in jax.random.split(key, MOST_ROUNDS)[: 1 if schedule.hurry > HURRIED else MOST_ROUNDS]:
             states, accepted = _move_all(one_round, key_round, states, shared, data, settings)
             shares.append(accepted)
             if correlation(before, _function_values(states, exponent, data, prior)) < FORGOTTEN:
@@ -113,7 +115,7 @@ def _schedule(settings: Settings, share: float) -> smc.Schedule:
     if settings.n_steps is not None:
         return smc.FixedSchedule(settings.n_steps)
     if settings.budget is not None:
-        return smc.TimedSchedule(settings.budget, share)
+        return smc.TimedSchedule(settings.budget, share, settings.hurry)
     return smc.AdaptiveSchedule(share)
 
 

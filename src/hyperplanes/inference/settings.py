@@ -19,6 +19,8 @@ class Settings:
     """Number of equidistant exponents, None for adaptive ones."""
     budget: float | None = None
     """Seconds that the fit should take, None for as long as it needs."""
+    hurry: float = 1.0
+    """How many times longer than usual the first step is, where there is a budget."""
     device: str | None = None
     """Devices that share the particles, see `devices.find_devices`. On CPUs it does not change the result."""
     n_threads: int = 1

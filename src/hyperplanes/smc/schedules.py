@@ -22,8 +22,8 @@ class Schedule(Protocol):
         ...
 
     @property
-    def is_hurried(self) -> bool:
-        """Whether there is so little time that moves should be quick."""
+    def hurry(self) -> float:
+        """How many times longer than usual the last step was, for lack of time."""
         ...
 
     def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
@@ -36,7 +36,7 @@ class FixedSchedule:
     """Equidistant exponents r / R, as in the paper. The evidence is unbiased where moves do not adapt either."""
 
     n_steps: int
-    is_hurried: ClassVar[bool] = False
+    hurry: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         if self.n_steps < 1:
@@ -64,7 +64,7 @@ class AdaptiveSchedule:
     criterion: str = "conditional_ess"
     n_steps: None = None
 
-    is_hurried: ClassVar[bool] = False
+    hurry: ClassVar[float] = 1.0
     N_CANDIDATES = 17
     N_ROUNDS = 3
     SMALLEST_STEP = 1e-14
@@ -113,12 +113,15 @@ class TimedSchedule:
         Time for all steps, from now on.
     share : float
         What has to stay effective in a step of the usual length, see `AdaptiveSchedule`.
+    hurry : float
+        How many times longer than usual the first step is.
     clock : callable
         Seconds that have passed.
     """
 
     seconds: float
     share: float = 0.5
+    hurry: float = 1.0
     clock: Callable[[], float] = time.monotonic
     n_steps: None = None
 
@@ -127,15 +130,13 @@ class TimedSchedule:
     FEWEST_EFFECTIVE = 4
     """Particles that the longest step leaves effective, however few there are."""
     UNCONTROLLED = 1e-3
-    """Below this exponent steps have the usual length: nothing is known yet."""
+    """Below this exponent steps have the length of the first one: nothing is known yet."""
     N_REMEMBERED = 5
     LARGEST_RISE = 2.0
     """How many times longer than the last one a step may be."""
-    HURRIED = 1.5
-    """How many times longer than usual a step is where there is little time."""
 
     _start: float = field(init=False)
-    _last: tuple[float, float, float] | None = field(init=False, default=None)
+    _last: tuple[float, float] | None = field(init=False, default=None)
     _speeds: list[float] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -143,27 +144,21 @@ class TimedSchedule:
             raise ValueError(f"seconds must be positive and finite, got {self.seconds}")
         self._start = self.clock()
 
-    @property
-    def is_hurried(self) -> bool:
-        """Whether the last step had to be much longer than usual."""
-        return self._last is not None and self._last[2] > self.HURRIED
-
     def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
         """Find the exponent for the share that the time left asks for."""
-        now = self.clock()
-        factor = 1.0
+        now, factor = self.clock(), self.hurry
         if self._last is not None:
-            before, since, last_factor = self._last
-            self._speeds.append((np.sqrt(exponent) - np.sqrt(before)) / (max(now - since, 1e-9) * last_factor))
-            factor = min(self._factor(exponent, self._start + self.seconds - now), self.LARGEST_RISE * last_factor)
+            before, since = self._last
+            self._speeds.append((np.sqrt(exponent) - np.sqrt(before)) / (max(now - since, 1e-9) * self.hurry))
+            factor = min(self._factor(exponent, self._start + self.seconds - now), self.LARGEST_RISE * self.hurry)
         least = max(self.SHARES[0], self.FEWEST_EFFECTIVE / len(log_weights))
         share = float(np.clip(1 / (1 + factor**2 * (1 / self.share - 1)), min(least, self.share), self.SHARES[1]))
-        self._last = exponent, now, float(np.sqrt((1 / share - 1) / (1 / self.share - 1)))
+        self._last, self.hurry = (exponent, now), float(np.sqrt((1 / share - 1) / (1 / self.share - 1)))
         return AdaptiveSchedule(share).next_exponent(exponent, log_weights, log_increments)
 
     def _factor(self, exponent: float, seconds_left: float) -> float:
         """How many times longer than usual the next step should be."""
         if exponent < self.UNCONTROLLED:
-            return 1.0
+            return self.hurry
         usual_seconds = (1 - np.sqrt(exponent)) / np.median(self._speeds[-self.N_REMEMBERED :])
         return float(usual_seconds / max(seconds_left, 1e-9))

@@ -11,12 +11,14 @@ import resource
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hyperplanes import HyperplaneProcessRegressor
+from hyperplanes.estimators import HyperplanesWarning
 from hyperplanes.experiments.metrics import coverage, rmse
 from hyperplanes.experiments.simulate import simulate
 
@@ -52,6 +54,7 @@ def make_model(size: Size, **settings: Any) -> HyperplaneProcessRegressor:
 
 def measure(size: Size) -> dict[str, Any]:
     """Fit twice, quickly to compile and then in earnest."""
+    warnings.simplefilter("ignore", HyperplanesWarning)  # some sizes would need more steps
     truth = simulate(1, n_rows=size["rows"] + N_NEW_ROWS, n_columns=size["columns"], n_hyperplanes=10)
     rows, new = (truth.rows(np.arange(*ends)) for ends in ((N_NEW_ROWS, len(truth.y)), (0, N_NEW_ROWS)))
     quick = {"budget": 1e-3} if size["steps"] is None else {"n_steps": 2}

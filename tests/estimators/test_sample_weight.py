@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from hyperplanes.estimators import HyperplaneProcessRegressor
-from hyperplanes.estimators.tables import read_training_table
+from hyperplanes.estimators.tables import merge_copies, read_training_table
 
 COUNTS = np.arange(60) % 4
 """Every fourth row of the example does not count at all."""
@@ -97,6 +98,20 @@ def test_table_of_weighted_rows_is_that_of_repeated_ones_in_any_order(seed):
     np.testing.assert_array_equal(weighted.columns.has_missing, repeated.columns.has_missing)
     for first, second in zip(weighted[:3], repeated[:3], strict=True):
         np.testing.assert_array_equal(first, second)
+
+
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(1, 30), st.just(3)), elements=st.integers(-2, 2).map(float)),
+    st.integers(0, 2**31),
+)
+def test_rows_are_sorted_and_copies_merged_whatever_their_order(rows, seed):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 4, size=len(rows)).astype(float)
+    order = rng.permutation(len(rows))
+    inputs, response, counts = merge_copies(rows[order], weights[order])
+    expected, which = np.unique(rows, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(np.column_stack([inputs, response]), expected)
+    np.testing.assert_array_equal(counts, np.bincount(which.ravel(), weights=weights))
 
 
 def test_copies_are_merged(make_regressor):

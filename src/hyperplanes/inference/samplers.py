@@ -36,6 +36,8 @@ HURRIED = 1.5
 """How many times longer than usual steps are where there is time for one round only."""
 FORGOTTEN = 0.7
 """Rounds of moves are repeated until the functions correlate less than this with what they were before the step."""
+FUNCTIONS = 4
+"""As large as a feature each: what a superposition holds beside the features of one part."""
 N_PROBES = 64
 FULL = 0.8
 """Share of the places for hyperplanes that may be taken on average before there will be more."""
@@ -129,7 +131,7 @@ def _move_all(
 ) -> tuple[State, float]:
     """Make a move of one particle with all."""
     keys = jax.random.split(key, len(states.products))
-    n_places = states.particle.offsets.shape[1] // settings.n_parts  # features of one part at a time
+    n_places = states.particle.offsets.shape[1] // settings.n_parts + (FUNCTIONS if settings.n_parts > 1 else 0)
     states, accepted = map_with_features(step, (keys, states), shared, n_places=n_places, data=data, settings=settings)
     return states, float(np.mean(accepted))
 

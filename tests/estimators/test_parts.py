@@ -151,6 +151,28 @@ def test_the_average_is_that_of_independent_fits_to_all_rows(rows, make_regresso
     assert model.posterior_.normals.shape[1] == 6
 
 
+def test_a_model_fitted_elsewhere_predicts_without_its_device(rows, decomposed):
+    again = pickle.loads(pickle.dumps(decomposed)).set_params(device="gpu:7")
+    np.testing.assert_array_equal(again.predict_interval(rows.X_new), decomposed.predict_interval(rows.X_new))
+
+
+@pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
+@pytest.mark.parametrize("sampler", ["auto", "paper"])
+def test_the_average_is_the_same_in_other_processes(sampler, rows, make_regressor):
+    model = make_regressor(decomposition="paper-intensity", n_parts=2, n_jobs=2, sampler=sampler, n_steps=3)
+    serial = make_regressor(**model.get_params() | {"n_jobs": 1}).fit(rows.X, rows.y)
+    with joblib.parallel_config(backend="loky"):
+        assert_same_fit(model.fit(rows.X, rows.y), serial)
+
+
+@pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
+def test_parts_that_add_up_get_more_places_together(rows, make_regressor, monkeypatch):
+    monkeypatch.setattr("hyperplanes.inference.samplers.FULL", 0.0)
+    model = make_regressor(decomposition="intensity", n_parts=3, n_hyperplanes="auto", n_steps=2).fit(rows.X, rows.y)
+    assert np.isfinite(model.log_evidence_)
+    assert np.isfinite(model.predict_interval(rows.X_new)).all()
+
+
 def truth_at(inputs):
     return 3.0 * np.maximum(inputs[:, 0] - 0.2, 0) - 0.5 * np.maximum(-inputs[:, -1], 0)
 

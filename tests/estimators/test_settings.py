@@ -76,6 +76,7 @@ def test_budget_is_in_gib():
         ({"n_jobs": 2.5}, "n_jobs must be .*, got 2.5"),
         ({"n_jobs": "all"}, "n_jobs must be .*, got 'all'"),
         ({"device": "abacus:0"}, "there is no device 'abacus:0' here; JAX knows cpu:0"),
+        ({"device": "cpu:-1"}, "there is no device 'cpu:-1' here"),
         ({"device": "cpu:99"}, "there is no device 'cpu:99' here"),
         ({"progress": "yes"}, "progress must be True or False, got 'yes'"),
     ],

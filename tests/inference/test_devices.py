@@ -61,6 +61,12 @@ def test_the_result_does_not_depend_on_the_devices(fits):
     assert len({fit["evidence"] for fit in fits.values()}) == 1
 
 
+def test_a_device_that_the_user_chose_in_jax_is_respected():
+    device = jax.local_devices()[0]
+    with jax.default_device(device):
+        assert find_devices(None) == (device,)
+
+
 def test_predictions_run_where_the_device_of_the_fit_is_missing():
     with predicting_on("abacus"):
         assert jax.numpy.zeros(1).devices() == {jax.local_devices()[0]}

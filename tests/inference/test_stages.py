@@ -7,8 +7,9 @@ import quadrature
 from scipy import stats
 
 from hyperplanes.inference import Settings, fit
-from hyperplanes.inference.fit import with_time_for
-from hyperplanes.inference.stages import Stage, stages
+from hyperplanes.inference import stages as staging
+from hyperplanes.inference.fit import timed
+from hyperplanes.inference.stages import Stage, stages, with_products
 from hyperplanes.model import Prior, cross_products, gaussian, make_data
 from hyperplanes.model import data as layout
 from hyperplanes.model.prior import draw_prior
@@ -123,14 +124,47 @@ def test_the_trace_rises_to_all_rows(rows):
 
 
 def test_stages_share_what_is_left_of_a_budget(rows):
-    settings = Settings(1, budget=10.0)
-    all_stages = stages(make_data(*rows), settings)
-    shares = [with_time_for(all_stages[k:], settings, 2.0).budget for k in range(3)]
+    all_stages = stages(make_data(*rows), Settings(1, budget=10.0))
+    shares = [timed(all_stages[k:], 8.0, 2.0).seconds for k in range(3)]
     assert shares[-1] == 8
     assert shares[0] < shares[1] < shares[2]
+    assert timed(all_stages, 8.0, 2.0).hurry == 2
 
 
-def test_costs_grow_with_the_rows():
-    data = make_data(np.zeros((16, 1)), np.zeros(16))
-    small, large = (Stage(data, n_known) for n_known in (3, 1))
-    assert small.cost < large.cost
+def test_costs_grow_with_the_rows_and_with_how_much_more_is_known():
+    few, many = (make_data(np.zeros((n_rows, 1)), np.zeros(n_rows)) for n_rows in (16, 32))
+    assert Stage(few, 3).cost < Stage(few, 1).cost < Stage(many, 1).cost
+
+
+def test_progress_is_even_in_steps_that_multiply_what_is_known(rows):
+    first, second, _ = stages(make_data(*rows), SETTINGS)
+    assert first.progress(0.25) == 0.5
+    n_rows = np.geomspace(first.rows.n_rows, second.rows.n_rows, 5)
+    exponents = (n_rows - n_rows[0]) / (n_rows[-1] - n_rows[0])
+    np.testing.assert_allclose([second.progress(exponent) for exponent in exponents], np.linspace(0, 1, 5), atol=1e-6)
+
+
+def test_a_move_starts_from_the_products_of_its_own_rows(rows, seed):
+    """Parts of a superposition draw coefficients from them."""
+    data = make_data(*rows)
+    stage = stages(data, SETTINGS)[1]
+    states = make_states(seed, data)
+    weighted, _ = stage.at(0.3)
+    found = with_products(states, weighted, SETTINGS)
+    for k in range(3):
+        particle = jax.tree.map(lambda leaf, k=k: leaf[k], states.particle)
+        expected = cross_products(weighted, particle.normals, particle.offsets)
+        np.testing.assert_allclose(found.products[k], expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_hyperplanes", [2, None])
+def test_parts_that_add_up_have_the_evidence_of_the_whole_in_stages_too(n_hyperplanes, rows, seed, monkeypatch):
+    def evidences(n_parts: int, few_blocks: int) -> np.ndarray:
+        monkeypatch.setattr(staging, "FEW_BLOCKS", few_blocks)
+        settings = Settings(n_hyperplanes, n_particles=200, n_parts=n_parts)
+        keys = jax.random.split(jax.random.key(seed + n_parts), N_RUNS)
+        return np.array([fit(key, *rows, prior=PRIOR, settings=settings).log_evidence for key in keys])
+
+    whole, in_parts = evidences(1, 100), evidences(2, 3)
+    assert stats.ttest_ind(whole, in_parts, equal_var=False).pvalue > LEVEL
+    assert max(whole.std(), in_parts.std()) < 1

@@ -127,9 +127,15 @@ def test_a_margin_is_a_share_of_the_narrowest_subdomain_beside_the_cut():
     inputs = np.append(np.linspace(0, 1, 40), np.linspace(1.1, 5, 40))[:, None]
     subdomains = balanced_subdomains(inputs, 2).with_margins(0.1, *corners(inputs))
     np.testing.assert_allclose(subdomains.margins, 0.1 * subdomains.thresholds)
-    boxes = balanced_subdomains(inputs, 3).boxes(*corners(inputs))
-    three = balanced_subdomains(inputs, 3).with_margins(0.1, *corners(inputs))
-    assert three.margins.max() <= 0.1 * np.ptp(boxes, axis=1).max()
+
+
+def test_a_narrow_subdomain_elsewhere_does_not_matter(rng):
+    inputs = np.append(rng.uniform(0, 1, size=200), rng.uniform(5, 5 + 1e-4, size=200))[:, None]
+    subdomains = balanced_subdomains(inputs, 8).with_margins(0.3, *corners(inputs))
+    inner = np.sort(np.append(subdomains.thresholds, corners(inputs)))
+    for threshold, margin in zip(subdomains.thresholds, subdomains.margins, strict=True):
+        k = np.searchsorted(inner, threshold)
+        np.testing.assert_allclose(margin, 0.3 * np.diff(inner)[k - 1 : k + 1].min())
 
 
 def test_far_from_all_borders_a_row_is_in_one_subdomain(seed):

@@ -69,7 +69,7 @@ class Mosaic(NamedTuple):
     def draw(self, rng: np.random.Generator, inputs: Floats, n_draws: int, *, target: str, max_bytes: int) -> Floats:
         """Draws (n, n_draws) of new responses, or of the function; each has borders of its own."""
         borders = [self.subdomains.draw_borders(rng) for _ in range(n_draws)]
-        found = np.empty((len(inputs), n_draws))
+        found = np.zeros((len(inputs), n_draws))
         for number, (rows, shares) in self.subdomains.members(inputs).items():
             draws = self.parts[number].draw(rng, inputs[rows], n_draws, target=target, max_bytes=max_bytes)
             belongs = np.ones(draws.shape, dtype=bool)

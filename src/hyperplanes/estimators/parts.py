@@ -1,6 +1,5 @@
 """Parts: independent fits, each with the scales of its own rows, that speak the user's units."""
 
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
@@ -45,6 +44,8 @@ class StoredRows(NamedTuple):
 
     def load(self) -> Rows:
         """Read the rows; copies are merged."""
+        if not self.path.exists():
+            raise FileNotFoundError(f"{self.path} is not on this worker: fit_dataset needs a folder that all share")
         rows = np.fromfile(self.path).reshape(-1, self.n_columns + 1)
         return Rows(*merge_copies(rows, np.ones(len(rows))))
 
@@ -71,8 +72,6 @@ class Part(NamedTuple):
     """Between the user's units and the model's."""
     summary: FitSummary
     """What the diagnostics need to know."""
-    seconds: float
-    """Seconds that the fit took; of an average, those of all its parts."""
 
     @property
     def log_evidence(self) -> float:
@@ -120,7 +119,6 @@ class Part(NamedTuple):
 
 def fit_part(seed: int, rows: Rows, prior: Prior, settings: Settings, observe: Observer | None = None) -> Part:
     """Draw the posterior of some rows."""
-    start = time.monotonic()
     inputs = input_scaler(rows.inputs, rows.row_weights) if prior.reach == 0 else range_scaler(rows.inputs)
     response = response_scaler(rows.response, rows.row_weights)
     posterior = fit(
@@ -139,7 +137,7 @@ def fit_part(seed: int, rows: Rows, prior: Prior, settings: Settings, observe: O
         constant_response=is_constant(rows.response),
         number_given=settings.n_hyperplanes is not None,
     )
-    return Part(posterior, inputs, response, summary, time.monotonic() - start)
+    return Part(posterior, inputs, response, summary)
 
 
 def average_parts(seed: int, parts: Sequence[Part], rows: Rows, *, max_bytes: int) -> Part:
@@ -154,7 +152,7 @@ def average_parts(seed: int, parts: Sequence[Part], rows: Rows, *, max_bytes: in
         prior=first.summary.prior,
         max_bytes=max_bytes,
     )
-    return first._replace(posterior=posterior, seconds=sum(part.seconds for part in parts))
+    return first._replace(posterior=posterior)
 
 
 def fit_parts(

@@ -50,8 +50,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     Parameters
     ----------
     n_hyperplanes : int or "auto", default="auto"
-        Hidden units, of each part where there is a decomposition. "auto" infers their number from the data
-        (``n_hyperplanes_``); for ``sampler="paper"``, which cannot, it stands for 10.
+        Hidden units, of each part where there is a decomposition: 10 in 4 parts are 40 in all. "auto" infers their
+        number from the data (``n_hyperplanes_``); for ``sampler="paper"``, which cannot, it stands for 10.
     n_particles : int, default=200
         Draws that stand for the posterior.
     n_steps : int, optional
@@ -94,13 +94,14 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     Attributes
     ----------
     parts_ : tuple of Part
-        The fit; one for each box where there is a decomposition.
+        The fit; one for each box of a decomposition of the domain.
     subdomains_ : Subdomains
         Which part a row belongs to.
     posterior_, input_scaler_, response_scaler_ : Posterior, Scaler, Scaler
         Of the fit, where it is a single part: particles in model units, and the maps between them and the user's.
     log_evidence_ : float
-        Log marginal likelihood of the response in the user's units, the sum over parts.
+        Log marginal likelihood of the response in the user's units, the sum over boxes. With "paper-intensity" that
+        of one of the fits.
     log_evidence_error_ : float
         Standard error of ``log_evidence_``, estimated from this one run. It is too small where few first particles
         have descendants (``diagnostics_.n_ancestors``).
@@ -206,7 +207,8 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
 
         Rows are read a chunk at a time and divided into a temporary file for each part; a worker loads the rows of its
         part alone, so that memory is bounded by the largest part. Boxes, and medians for missing values, come from
-        100,000 rows chosen at random; where there are no more rows, the fit is that of `fit`, to the last bit.
+        100,000 rows chosen at random; where there are no more rows, the fit is that of `fit` with the same integer as
+        ``random_state``, to the last bit.
 
         Parameters
         ----------
@@ -281,10 +283,12 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         if self.decomposition == "paper-intensity" and self.n_parts > 1:
             rows = division.parts[0].load()
             *seeds, last = _draw_seeds(self.random_state, self.n_parts + 1)
+            prior = replace(prior, number_mean=prior.number_mean / self.n_parts)
             fitted = self._fit_side_by_side(seeds, self.n_parts * [rows], prior, settings)
-            return fitted, (average_parts(last, fitted, rows, max_bytes=settings.memory_budget),)
+            with predicting_on(self.device):
+                return fitted, (average_parts(last, fitted, rows, max_bytes=settings.memory_budget),)
         if self.decomposition == "intensity":
-            settings = superposed(settings, self.n_parts)
+            settings = settings.in_parts(self.n_parts)
         seeds = _draw_seeds(self.random_state, len(division.parts))
         if len(division.parts) == 1:
             with observer(checked.flag("progress", self.progress)) as observe:
@@ -491,12 +495,6 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         """Replace all fitted attributes at once, so that an interruption never leaves half of them."""
         kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
         self.__dict__ = kept | fitted
-
-
-def superposed(settings: Settings, n_parts: int) -> Settings:
-    """Settings of a sum of parts, each with as many hyperplanes as asked for."""
-    number = settings.n_hyperplanes
-    return replace(settings, n_parts=n_parts, n_hyperplanes=None if number is None else n_parts * number)
 
 
 def _draw_seeds(random_state: RandomState, n_seeds: int) -> list[int]:

@@ -77,7 +77,8 @@ def read_training_table(estimator: BaseEstimator, X: Table, y: Table, sample_wei
 def merge_copies(rows: Floats, row_weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Sort rows of inputs and response, each only once: inputs, response, and how often each row counts."""
     order = np.argsort(rows[:, 0], kind="stable")
-    alike = np.append(False, np.diff(rows[order, 0]) == 0)
+    first = rows[order, 0]
+    alike = np.append(False, first[1:] == first[:-1])
     tied = np.flatnonzero(alike | np.append(alike[1:], False))  # most columns of numbers have few, or none
     order[tied] = order[tied][np.lexsort(rows[order[tied]].T[::-1])]
     ordered = rows[order]

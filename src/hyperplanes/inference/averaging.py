@@ -53,7 +53,7 @@ def average(
     averaged = equal[0]._replace(
         **planes,
         coefficients=np.column_stack([output, units]),
-        coefficient_variance=np.mean([each.coefficient_variance for each in equal], axis=0),
+        coefficient_variance=np.mean([each.coefficient_variance for each in equal], axis=0) / len(equal) ** 2,
         intensity=np.sum([each.intensity for each in equal], axis=0),
         n_active=np.sum([each.n_active for each in equal], axis=0),
         n_singular=sum(each.n_singular for each in equal),
@@ -67,7 +67,9 @@ def average(
 
 
 def _with_equal_weights(key: jax.Array, posterior: Posterior) -> Posterior:
-    chosen = np.asarray(smc.resample(key, posterior.log_weights, "systematic"))
+    key_choice, key_order = jax.random.split(key)
+    chosen = smc.resample(key_choice, posterior.log_weights, "systematic")
+    chosen = np.asarray(jax.random.permutation(key_order, chosen))  # or those of one family would stay together
     n_particles = len(chosen)
     of_particles: dict[str, Any] = {
         name: each[chosen] for name, each in posterior._asdict().items() if isinstance(each, np.ndarray)

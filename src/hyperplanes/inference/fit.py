@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike
 
 from hyperplanes import smc
 from hyperplanes.inference.compilation import keep_compiled_programs
-from hyperplanes.inference.devices import computing_on, find_devices
+from hyperplanes.inference.devices import computing_on, find_devices, name_devices
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
-from hyperplanes.inference.stages import Stage, stages
-from hyperplanes.inference.tiles import QUICK_TO_COMPILE, map_with_features
+from hyperplanes.inference.stages import Stage, stages, with_products
+from hyperplanes.inference.tiles import QUICK_TO_COMPILE
 from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, is_present, make_data
 from hyperplanes.model.data import Floats, weighted_covariance
 from hyperplanes.model.prior import DEVIATIONS
-from hyperplanes.moves import State, make_state
+from hyperplanes.moves import State
 
 Observer = Callable[[Progress], None]
 
@@ -72,16 +72,19 @@ def fit(
     rows = np.asarray(inputs, dtype=np.float64)
     weights = np.ones(len(rows)) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
     center, prior = lay_out(rows, weights, prior)
+    settings = replace(settings, device=name_devices(settings.device))
     with computing_on(find_devices(settings.device)[0]):
         data = make_data(rows - center, response, weights)
         key_prior, key_anneal = jax.random.split(key)
         all_stages = stages(data, settings)
         population = smc.begin(draw_states(key_prior, all_stages[0].rows, prior, settings))
         steps: list[smc.Step] = []
-        hurry = settings.hurry
+        hurry = 1.0
         for number, stage in enumerate(all_stages):
-            timed = with_time_for(all_stages[number:], settings, time.monotonic() - start)
-            sampler = SAMPLERS[settings.sampler](stage, prior, replace(timed, hurry=hurry))
+            if settings.budget is not None:
+                left = settings.budget - (time.monotonic() - start)
+                stage = timed(all_stages[number:], max(left, 0.01 * settings.budget), hurry)
+            sampler = SAMPLERS[settings.sampler](stage, prior, settings)
             for last, step in sampler.anneal(key_anneal, population._replace(exponent=0.0), len(steps)):
                 population = last
                 steps.append(step._replace(exponent=stage.share(step.exponent)))
@@ -92,12 +95,9 @@ def fit(
         return _posterior(population, steps, center, prior, settings)
 
 
-def with_time_for(left: Sequence[Stage], settings: Settings, seconds_taken: float) -> Settings:
-    """Settings of the first of some stages, with its share of the budget that is left."""
-    if settings.budget is None:
-        return settings
-    share = left[0].cost / sum(stage.cost for stage in left)
-    return replace(settings, budget=max(share * (settings.budget - seconds_taken), 0.01 * settings.budget))
+def timed(left: Sequence[Stage], seconds: float, hurry: float) -> Stage:
+    """The first of some stages with its share of the seconds that are left."""
+    return left[0]._replace(seconds=seconds * left[0].cost / sum(stage.cost for stage in left), hurry=hurry)
 
 
 def lay_out(inputs: Floats, row_weights: Floats, prior: Prior) -> tuple[Floats, Prior]:
@@ -117,10 +117,7 @@ def draw_states(key: jax.Array, data: Data, prior: Prior, settings: Settings) ->
     unknown_number = settings.n_hyperplanes is None
     n_places = settings.n_hyperplanes or first_places(settings.n_parts)
     particles = _draw_particles(keys, prior, n_places, data.n_columns, data.inputs.dtype, unknown_number)
-    states: State = map_with_features(
-        make_state, (particles,), (data,), n_places=n_places, data=data, settings=settings
-    )
-    return states
+    return with_products(State(particles, jnp.zeros(())), data, settings)
 
 
 @partial(jax.jit, static_argnums=(2, 3, 4, 5), compiler_options=QUICK_TO_COMPILE)

@@ -16,7 +16,7 @@ class Progress(NamedTuple):
     n_steps: int | None
     """Steps in all, None where the schedule adapts."""
     exponent: float
-    """Exponent reached."""
+    """Exponent reached; where rows join in stages, the share of them that has."""
     ess: float
     """Effective sample size after weighing."""
     acceptance: float
@@ -29,7 +29,7 @@ class Trace(NamedTuple):
     """The annealing run, one entry a step."""
 
     exponent: Floats
-    """Exponents after each step."""
+    """Exponents after each step; where rows join in stages, the share of them that has."""
     ess: Floats
     """Effective sample size after weighing, before any resampling."""
     acceptance: Floats

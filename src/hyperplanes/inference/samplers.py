@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
-from hyperplanes.inference.stages import Stage
+from hyperplanes.inference.stages import Stage, with_products
 from hyperplanes.inference.tiles import map_with_features
 from hyperplanes.model import Data, Prior, gaussian, is_present, lift, relu_features, with_places
 from hyperplanes.model.features import EXACT
@@ -84,14 +84,14 @@ def paper_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler:
     def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
         return _move_all(paper_step, key, states, (jnp.float64(exponent), data, prior), data, settings)
 
-    return Sampler(path, move, _schedule(settings, PAPER_SHARE), scheme="multinomial", resample_below=1.0)
+    return Sampler(path, move, _schedule(stage, settings, PAPER_SHARE), scheme="multinomial", resample_below=1.0)
 
 
 def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler:
     """Anneal (hyperplanes, sigma^2) with the coefficients integrated out, at exponents that adapt."""
     unknown_number = settings.n_hyperplanes is None
     one_round = make_round(settings.n_parts, unknown_number)
-    schedule = _schedule(settings, SHARE)
+    schedule = _schedule(stage, settings, SHARE)
 
     def path(states: State) -> smc.Likelihoods:
         return stage.path(states, prior, settings)
@@ -101,6 +101,8 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
         if unknown_number:
             states = with_room(states)
         data, exponent = stage.at(exponent)
+        if stage.n_known:
+            states = with_products(states, data, settings)  # those of the last step had other weights of rows
         shared = (jnp.float64(exponent), data, prior, jnp.asarray(_mean_active(states)))
         before, shares = _function_values(states, exponent, data, prior), []
         for key_round in jax.random.split(key, MOST_ROUNDS)[: 1 if schedule.hurry > HURRIED else MOST_ROUNDS]:
@@ -113,11 +115,11 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
     return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
 
 
-def _schedule(settings: Settings, share: float) -> smc.Schedule:
+def _schedule(stage: Stage, settings: Settings, share: float) -> smc.Schedule:
     if settings.n_steps is not None:
         return smc.FixedSchedule(settings.n_steps)
-    if settings.budget is not None:
-        return smc.TimedSchedule(settings.budget, share, settings.hurry)
+    if stage.seconds is not None:
+        return smc.TimedSchedule(stage.seconds, share, stage.hurry, stage.progress)
     return smc.AdaptiveSchedule(share)
 
 

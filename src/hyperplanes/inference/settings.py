@@ -1,6 +1,6 @@
 """Settings of a fit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,6 @@ class Settings:
     """Number of equidistant exponents, None for adaptive ones."""
     budget: float | None = None
     """Seconds that the fit should take, None for as long as it needs."""
-    hurry: float = 1.0
-    """How many times longer than usual the first step is, where there is a budget."""
     device: str | None = None
     """Devices that share the particles, see `devices.find_devices`. On CPUs it does not change the result."""
     n_threads: int = 1
@@ -43,6 +41,11 @@ class Settings:
             raise ValueError(f"n_steps must be at least 1 or None, got {self.n_steps}")
         if self.budget is not None and (self.n_steps is not None or self.sampler == "paper"):
             raise ValueError('a budget needs steps that adapt to it: n_steps=None and sampler="auto"')
+
+    def in_parts(self, n_parts: int) -> "Settings":
+        """The same for a sum of parts, each with as many hyperplanes."""
+        number = self.n_hyperplanes
+        return replace(self, n_parts=n_parts, n_hyperplanes=None if number is None else n_parts * number)
 
     @property
     def grows(self) -> bool:

@@ -9,15 +9,14 @@ for all, and the evidence is exact at every stage.
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.tiles import map_with_features
-from hyperplanes.model import Data, Prior, blocks_of, cross_products, gaussian
-from hyperplanes.moves import State
+from hyperplanes.model import Data, Prior, blocks_of, gaussian
+from hyperplanes.moves import State, make_state
 
 GROWTH = 4
 """Times as many rows in a stage as in the one before."""
@@ -34,6 +33,10 @@ class Stage(NamedTuple):
     """Blocks of known rows."""
     shares: tuple[float, float] = (0.0, 1.0)
     """How much of all rows are the known ones, and these."""
+    seconds: float | None = None
+    """That it should take, None for as long as it needs."""
+    hurry: float = 1.0
+    """How many times longer than usual its first step is, where there is little time."""
 
     @property
     def cost(self) -> float:
@@ -54,28 +57,24 @@ class Stage(NamedTuple):
         )
         return weighted, 1.0
 
+    def progress(self, exponent: float) -> float:
+        """How far the annealing is, from 0 to 1, about even in steps of the usual length."""
+        if self.n_known == 0:
+            return float(np.sqrt(exponent))
+        growth = float(self.rows.n_rows / self._known().n_rows)
+        return float(np.log1p((growth - 1) * exponent) / np.log(growth))
+
     def share(self, exponent: float) -> float:
         """How much of all rows the likelihood at an exponent of this stage is of."""
         return (1 - exponent) * self.shares[0] + exponent * self.shares[1]
 
     def path(self, states: State, prior: Prior, settings: Settings) -> smc.Likelihoods:
         """Log evidence of the rows that join, to any exponent, given the known ones."""
-        particle, products = states
-        noise, spread = particle.noise_variance, particle.coefficient_variance
+        noise, spread = states.particle.noise_variance, states.particle.coefficient_variance
         if self.n_known == 0:
-            return gaussian.evidence_path(self.rows, products, noise, spread, prior)
+            return gaussian.evidence_path(self.rows, states.products, noise, spread, prior)
         known, joining = self._known(), self._joining()
-        of_known, of_joining = (
-            map_with_features(
-                _products,
-                (particle.normals, particle.offsets),
-                (data,),
-                n_places=particle.offsets.shape[1],
-                data=data,
-                settings=settings,
-            )
-            for data in (known, joining)
-        )
+        of_known, of_joining = (with_products(states, data, settings).products for data in (known, joining))
         conditional = gaussian.after(of_known, of_joining, noise, spread, prior)
         return gaussian.evidence_path(joining, conditional, noise, np.ones(len(conditional)), prior.white)
 
@@ -87,8 +86,13 @@ class Stage(NamedTuple):
         return joining._replace(n_rows=self.rows.n_rows - self._known().n_rows)
 
 
-def _products(normals: jax.Array, offsets: jax.Array, data: Data) -> jax.Array:
-    return cross_products(data, normals, offsets)
+def with_products(states: State, data: Data, settings: Settings) -> State:
+    """States with the cross products of some rows."""
+    n_places = states.particle.offsets.shape[1]
+    found: State = map_with_features(
+        make_state, (states.particle,), (data,), n_places=n_places, data=data, settings=settings
+    )
+    return found
 
 
 def stages(data: Data, settings: Settings) -> list[Stage]:

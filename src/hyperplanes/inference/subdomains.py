@@ -73,13 +73,12 @@ class Subdomains(NamedTuple):
         return self.thresholds + self.margins * rng.uniform(-1, 1, size=len(self.margins))
 
     def with_margins(self, share: float, low: Floats, high: Floats) -> "Subdomains":
-        """Margins as a share of the narrowest subdomain beside the cut, of those of the box from `low` to `high`."""
-        boxes = self.boxes(low, high)
-        narrowest = [
-            min(np.ptp(boxes[part, :, column]) for part in self._parts_below(cut))
-            for cut, column in enumerate(self.columns)
-        ]
-        return self._replace(margins=share * np.array(narrowest, dtype=np.float64))
+        """Margins as a share of the narrowest subdomain that ends at the cut, within the box from `low` to `high`."""
+        boxes, narrowest = self.boxes(low, high), np.zeros(len(self.columns))
+        for cut, (column, threshold) in enumerate(zip(self.columns, self.thresholds, strict=True)):
+            ends = boxes[self._parts_below(cut), :, column]
+            narrowest[cut] = np.ptp(ends[np.any(ends == threshold, axis=1)], axis=1).min()
+        return self._replace(margins=share * narrowest)
 
     def _parts_below(self, cut: int) -> list[int]:
         """Subdomains that a cut divides."""

@@ -71,7 +71,9 @@ def map_with_features(
     n_particles = len(jax.tree.leaves(per_particle)[0])
     devices = find_devices(settings.device)
     tile = tile_size(data, n_places, n_particles, settings.memory_budget, len(devices))
-    n_threads = affordable_threads(data, n_places, tile, settings.n_threads, settings.memory_budget)
+    n_threads = len(devices)
+    if on_cpu():
+        n_threads = affordable_threads(data, n_places, tile, settings.n_threads, settings.memory_budget)
     return map_particles(function, per_particle, shared, tile=tile, n_threads=n_threads, devices=devices)
 
 
@@ -95,7 +97,7 @@ def map_particles(
     shared : tuple of pytrees
         The same for every particle.
     tile, n_threads : int
-        Particles in a tile; threads over which the tiles are dealt out, at least one for each device.
+        Particles in a tile; threads over which the tiles are dealt out, one for each accelerator.
     devices : sequence of jax.Device
         Over which the tiles are dealt out. The result is on the first of them.
     """
@@ -110,7 +112,6 @@ def map_particles(
             return jax.tree.map(lambda leaf: leaf.block_until_ready(), done)
 
     batches = range(len(jax.tree.leaves(dealt)[0]))
-    n_threads = max(n_threads, len(devices))
     if n_threads == 1:
         return _collect([run(batch) for batch in batches], n_particles)
     with ThreadPoolExecutor(n_threads) as threads:

@@ -229,15 +229,12 @@ def after(
     white coefficients, w = mu + A^(-1/2) u, features become Z A^(-1/2) and responses y - Z mu, and the prior is that
     of u: mean 0, variance 1. On the host: products (n_particles, m + 2, m + 2) of both.
     """
-    matrices, spread = np.asarray(known), np.asarray(coefficient_variance)[:, None]
-    scaled = matrices[:, :-1] / np.asarray(noise_variance)[:, None, None]
-    ridge = 1 / (spread * _of_intercept(scaled.shape[1], spread, prior) ** 2)
-    precision = scaled[:, :, :-1] + ridge[:, :, None] * np.eye(scaled.shape[1])
-    sizes = np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
-    values, vectors = np.linalg.eigh(precision / sizes[:, :, None] / sizes[:, None])
+    matrices = np.asarray(known)
+    correlations, sizes, ridge = _correlations(matrices, noise_variance, coefficient_variance, prior)
+    values, vectors = np.linalg.eigh(correlations)
     root = vectors / sizes[:, :, None] / np.sqrt(np.maximum(values, LEAST_RIDGE))[:, None]
-    target = scaled[:, :, -1] + prior.coefficient_mean * ridge
-    mean = np.einsum("lik,ljk,lj->li", root, root, target)
+    target = matrices[:, :-1, -1] / np.asarray(noise_variance)[:, None] + prior.coefficient_mean * ridge
+    mean = (root @ (np.swapaxes(root, 1, 2) @ target[:, :, None]))[:, :, 0]
     maps = np.zeros_like(matrices)
     maps[:, :-1, :-1], maps[:, :-1, -1], maps[:, -1, -1] = root, -mean, 1.0
     return np.asarray(np.swapaxes(maps, 1, 2) @ np.asarray(joining) @ maps)
@@ -258,13 +255,20 @@ def is_singular(
 
     On the host: products (n_particles, m + 2, m + 2), variances of noise and coefficients (n_particles,).
     """
-    matrices, spread = np.asarray(products)[:, :-1, :-1], np.asarray(coefficient_variance)[:, None]
-    factors = _of_intercept(matrices.shape[1], spread, prior)
-    scaled = matrices * factors[:, :, None] * factors[:, None]
-    precision = scaled / np.asarray(noise_variance)[:, None, None] + np.eye(matrices.shape[1]) / spread[:, :, None]
+    correlations, _, _ = _correlations(np.asarray(products), noise_variance, coefficient_variance, prior)
+    return np.asarray(np.linalg.eigvalsh(correlations)[:, 0] < correlations.shape[1] * LEAST_RIDGE)
+
+
+def _correlations(
+    products: NDArray[np.float64], noise_variance: ArrayLike, coefficient_variance: ArrayLike, prior: Prior
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Precisions of the coefficients (n_particles, m + 1, m + 1) over the sizes of both, the sizes, and the ridge."""
+    spread = np.asarray(coefficient_variance)[:, None]
+    ridge = 1 / (spread * _of_intercept(products.shape[1] - 1, spread, prior) ** 2)
+    precision = products[:, :-1, :-1] / np.asarray(noise_variance)[:, None, None]
+    precision = precision + ridge[:, :, None] * np.eye(precision.shape[1])
     sizes = np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
-    smallest = np.linalg.eigvalsh(precision / sizes[:, :, None] / sizes[:, None])[:, 0]
-    return np.asarray(smallest < len(matrices[0]) * LEAST_RIDGE)
+    return precision / sizes[:, :, None] / sizes[:, None], sizes, ridge
 
 
 def _data_terms(data: Data, products: jax.Array, noise_variance: jax.Array, exponent: jax.Array | float) -> jax.Array:

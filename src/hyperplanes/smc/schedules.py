@@ -1,5 +1,6 @@
 """Schedules of exponents from the prior (0) to the posterior (1)."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -102,7 +103,7 @@ class AdaptiveSchedule:
 class TimedSchedule:
     """Adaptive steps, longer or shorter than usual so that the last one ends when the time is over.
 
-    Progress is the root of the exponent, which rises about evenly in time where steps have their usual length. After
+    Progress rises about evenly in time where steps have their usual length. After
     every step the speed of the last few, as it would have been with steps of the usual length, tells how much
     longer or shorter the next one should be; a step that keeps a share s effective has a length of sqrt(1 / s - 1).
     The clock makes the result depend on the machine and on what else it does.
@@ -114,7 +115,9 @@ class TimedSchedule:
     share : float
         What has to stay effective in a step of the usual length, see `AdaptiveSchedule`.
     hurry : float
-        How many times longer than usual the first step is.
+        How many times longer than usual the first step is; later, the last one.
+    progress : callable
+        From the exponent to how far the annealing is, 0 to 1. That from a prior is about the root.
     clock : callable
         Seconds that have passed.
     """
@@ -122,6 +125,7 @@ class TimedSchedule:
     seconds: float
     share: float = 0.5
     hurry: float = 1.0
+    progress: Callable[[float], float] = math.sqrt
     clock: Callable[[], float] = time.monotonic
     n_steps: None = None
 
@@ -149,7 +153,8 @@ class TimedSchedule:
         now, factor = self.clock(), self.hurry
         if self._last is not None:
             before, since = self._last
-            self._speeds.append((np.sqrt(exponent) - np.sqrt(before)) / (max(now - since, 1e-9) * self.hurry))
+            gained = self.progress(exponent) - self.progress(before)
+            self._speeds.append(gained / (max(now - since, 1e-9) * self.hurry))
             factor = min(self._factor(exponent, self._start + self.seconds - now), self.LARGEST_RISE * self.hurry)
         least = max(self.SHARES[0], self.FEWEST_EFFECTIVE / len(log_weights))
         share = float(np.clip(1 / (1 + factor**2 * (1 / self.share - 1)), min(least, self.share), self.SHARES[1]))
@@ -160,5 +165,5 @@ class TimedSchedule:
         """How many times longer than usual the next step should be."""
         if exponent < self.UNCONTROLLED:
             return self.hurry
-        usual_seconds = (1 - np.sqrt(exponent)) / np.median(self._speeds[-self.N_REMEMBERED :])
+        usual_seconds = (1 - self.progress(exponent)) / np.median(self._speeds[-self.N_REMEMBERED :])
         return float(usual_seconds / max(seconds_left, 1e-9))

@@ -6,7 +6,7 @@ BENCH := .venv/.benchmarks
 BDE := .venv/.bde
 JOBS ?= 2
 
-.PHONY: demo test lint benchmark calibration tables clean
+.PHONY: demo test lint benchmark statistics calibration tables clean
 
 demo: $(STAMP)
 	$(BIN)/hyperplanes demo --out demo.png
@@ -25,6 +25,9 @@ benchmark: $(BENCH)
 
 tables: $(BDE)
 	$(BIN)/python benchmarks/tables.py --picture ranks.png
+
+statistics: $(STAMP)
+	$(BIN)/python -m pytest -n $(JOBS) -m long
 
 calibration: $(STAMP)
 	$(BIN)/python benchmarks/calibration.py

@@ -254,7 +254,7 @@ def fit_weighted(inputs: np.ndarray, response: np.ndarray, row_weights: np.ndarr
     return fit(jax.random.key(0), inputs, response, row_weights, prior=Prior(), settings=settings)
 
 
-@pytest.mark.parametrize("log_range", [0.0, 6.0])
+@pytest.mark.parametrize("log_range", [0.0, pytest.param(6.0, marks=pytest.mark.long)])
 def test_repeated_rows_with_row_weights(log_range):
     """Each row three times with a third of its weight; weights of many orders of magnitude."""
     copies = np.arange(N_ROWS) // 3

@@ -28,9 +28,9 @@ rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, size=(200, 2))
 y = np.maximum(X[:, 0], 0) + 0.1 * rng.normal(size=200)
 found = {}
-for device in (None, "cpu", "cpu:0", "cpu:2"):
+for device in (None, "cpu:1"):
     used.clear()
-    options = {"n_hyperplanes": 2, "n_particles": 60, "random_state": 0}
+    options = {"n_hyperplanes": 2, "n_particles": 60, "n_steps": 4, "sampler": "paper", "random_state": 0}
     model = HyperplaneProcessRegressor(device=device, **options).fit(X, y)
     digest = hashlib.sha256(model.posterior_.normals.tobytes() + model.predict(X).tobytes()).hexdigest()
     found[str(device)] = {"devices": sorted(used), "digest": digest, "evidence": model.log_evidence_}
@@ -40,20 +40,18 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def fits():
-    flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=3"
+    flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
     environment = os.environ | {"XLA_FLAGS": flags}
     done = subprocess.run([sys.executable, "-c", SEVERAL], env=environment, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
 def test_particles_are_shared_out_to_all_devices_of_a_kind(fits):
-    assert fits["cpu"]["devices"] == [0, 1, 2]
-    assert fits["None"]["devices"] == [0, 1, 2]
+    assert fits["None"]["devices"] == [0, 1]
 
 
 def test_one_device_can_be_chosen(fits):
-    assert fits["cpu:0"]["devices"] == [0]
-    assert fits["cpu:2"]["devices"] == [2]
+    assert fits["cpu:1"]["devices"] == [1]
 
 
 def test_the_result_does_not_depend_on_the_devices(fits):

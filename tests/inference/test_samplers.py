@@ -7,6 +7,7 @@ from hyperplanes.inference import samplers
 from hyperplanes.inference.fit import draw_states
 from hyperplanes.inference.samplers import FULL, MOST_ROUNDS, collapsed_sampler, correlation, with_room
 from hyperplanes.inference.settings import Settings
+from hyperplanes.inference.stages import Stage
 from hyperplanes.model import Data, Prior, gaussian, make_data, paper_prior
 from hyperplanes.moves import State, make_state
 
@@ -40,7 +41,7 @@ def test_rounds_repeat_until_the_functions_have_moved(stays, rng, monkeypatch):
     with jax.enable_x64(True):
         data, prior = make_data(inputs, inputs[:, 0]), paper_prior(2)
         states = draw_states(jax.random.key(1), data, prior, settings)
-        _, accepted = collapsed_sampler(data, prior, settings).move(jax.random.key(0), states, 0.3)
+        _, accepted = collapsed_sampler(Stage(data, 0), prior, settings).move(jax.random.key(0), states, 0.3)
     assert calls == [0.3] * (MOST_ROUNDS if stays else 1)
     assert accepted == 0.5
 

@@ -1,5 +1,7 @@
 """Rows that join in stages: every target is exact, and the posterior is that of all rows at once."""
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -101,6 +103,9 @@ def test_one_hyperplane_in_one_dimension_agrees_with_numerical_integration(seed)
     runs = [
         fit(jax.random.key(seed + repeat), *rows, prior=quadrature.PRIOR, settings=SETTINGS) for repeat in range(N_RUNS)
     ]
+    exponents = runs[0].trace.exponent
+    assert np.all(np.diff(exponents) > 0)
+    assert exponents[-1] == 1
     evidences, errors = np.array([[run.log_evidence, run.log_evidence_error] for run in runs]).T
     assert np.all(np.abs(evidences - exact.log_evidence) < 4 * errors)
     assert np.all(errors < 0.3)
@@ -114,13 +119,6 @@ def test_one_hyperplane_in_one_dimension_agrees_with_numerical_integration(seed)
     p_values = stats.ttest_1samp(means, exact.means).pvalue
     assert p_values.min() * len(p_values) > LEVEL
     assert np.all(means[:, :4].std(axis=0) < 0.2 * exact.scales)
-
-
-def test_the_trace_rises_to_all_rows(rows):
-    posterior = fit(jax.random.key(0), *rows, prior=PRIOR, settings=Settings(2, n_particles=40))
-    exponents = posterior.trace.exponent
-    assert np.all(np.diff(exponents) > 0)
-    assert exponents[-1] == 1
 
 
 def test_stages_share_what_is_left_of_a_budget(rows):
@@ -157,14 +155,18 @@ def test_a_move_starts_from_the_products_of_its_own_rows(rows, seed):
         np.testing.assert_allclose(found.products[k], expected, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("n_hyperplanes", [2, None])
-def test_parts_that_add_up_have_the_evidence_of_the_whole_in_stages_too(n_hyperplanes, rows, seed, monkeypatch):
-    def evidences(n_parts: int, few_blocks: int) -> np.ndarray:
-        monkeypatch.setattr(staging, "FEW_BLOCKS", few_blocks)
-        settings = Settings(n_hyperplanes, n_particles=200, n_parts=n_parts)
-        keys = jax.random.split(jax.random.key(seed + n_parts), N_RUNS)
+@pytest.mark.long
+def test_parts_that_add_up_have_the_evidence_of_the_whole_in_stages_too(rows, seed, monkeypatch):
+    monkeypatch.setattr(layout, "LARGEST_BLOCK", 13)
+    settings = Settings(4, n_particles=100)
+    keys = jax.random.split(jax.random.key(seed), 2 * N_RUNS)
+
+    def evidences(keys: jax.Array, settings: Settings, n_stages: int) -> np.ndarray:
+        assert len(stages(make_data(*rows), settings)) == n_stages
         return np.array([fit(key, *rows, prior=PRIOR, settings=settings).log_evidence for key in keys])
 
-    whole, in_parts = evidences(1, 100), evidences(2, 3)
+    in_parts = evidences(keys[:N_RUNS], replace(settings, n_parts=2), 2)
+    monkeypatch.setattr(staging, "FEW_BLOCKS", 4)
+    whole = evidences(keys[N_RUNS:], settings, 1)
     assert stats.ttest_ind(whole, in_parts, equal_var=False).pvalue > LEVEL
     assert max(whole.std(), in_parts.std()) < 1

@@ -35,13 +35,15 @@ class Mosaic(NamedTuple):
         """Posterior mean (n,) of the response, and standard deviation (n,) of a new one."""
         members = self.subdomains.members(inputs)
         moments = {k: self.parts[k].mean_and_std(inputs[rows], max_bytes=max_bytes) for k, (rows, _) in members.items()}
-        mean, variance = np.zeros(len(inputs)), np.zeros(len(inputs))
+        mean, largest, variance = np.zeros((3, len(inputs)))
         for number, (rows, shares) in members.items():
             mean[rows] += shares * moments[number][:, 0]
+            largest[rows] = np.maximum(largest[rows], moments[number][:, 1])
         for number, (rows, shares) in members.items():
             of_part, std = moments[number].T
-            variance[rows] += shares * (std**2 + (of_part - mean[rows]) ** 2)
-        return mean, np.sqrt(variance)
+            scaled = std / largest[rows], (of_part - mean[rows]) / largest[rows]  # squares of the user's units overflow
+            variance[rows] += shares * (scaled[0] ** 2 + scaled[1] ** 2)
+        return mean, largest * np.sqrt(variance)
 
     def log_density(self, inputs: Floats, response: Floats, *, max_bytes: int) -> Floats:
         """Log predictive density (n,) of each response."""

@@ -49,7 +49,9 @@ def calibrated(procedure: Procedure, seed: int, n_replicates: int, n_bins: int =
     return smallest_p_value(calibrate(jax.random.key(seed), procedure, case, n_replicates), n_bins)
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name == "unknown number")) for name in SAMPLERS]
+)
 def test_sampler_is_calibrated(name, seed):
     assert calibrated(fits(SAMPLERS[name]), seed, N_FITS, n_bins=10, case=CASES.get(name, TWO_UNITS)) > LEVEL
 

@@ -55,7 +55,7 @@ def weigh_prior_draws(keys: jax.Array, data: Data, prior: Prior) -> tuple[jax.Ar
     return numbers, log_evidences
 
 
-@pytest.mark.parametrize("name", PRIORS)
+@pytest.mark.parametrize("name", [pytest.param("plain", marks=pytest.mark.long), "all unknown"])
 def test_posterior_of_the_number_agrees_with_the_evidence_of_each(name, key, seed):
     """So does the evidence of all."""
     prior, rows = PRIORS[name], make_rows()

@@ -94,7 +94,7 @@ def ours(options: argparse.Namespace) -> dict[str, Any]:
 def xgboost(options: argparse.Namespace) -> dict[str, Any]:
     import xgboost as xgb
 
-    class Batches(xgb.DataIter):  # type: ignore[misc]  # has no types
+    class Batches(xgb.DataIter):
         """Rows of the data set a chunk at a time."""
 
         def reset(self) -> None:

@@ -1,7 +1,6 @@
 """Regression with a Poisson process of hyperplanes."""
 
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -15,30 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.columns import Columns
 from hyperplanes.estimators.datasets import divided_dataset, write_predictions
+from hyperplanes.estimators.decomposition import DECOMPOSITIONS, DOMAINS, Decomposition
 from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, judge_time, warn
 from hyperplanes.estimators.division import Division, divided_table
 from hyperplanes.estimators.mosaic import Mosaic
 from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
-from hyperplanes.estimators.parts import Part, Rows, StoredRows, average_parts, fit_part, fit_parts
-from hyperplanes.estimators.progress import counter, observer
+from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.scaling import Floats, Scaler
 from hyperplanes.estimators.tables import Table, read_inputs, read_labelled_table, read_training_table
-from hyperplanes.inference import (
-    SAMPLERS,
-    Posterior,
-    Settings,
-    Subdomains,
-    balanced_subdomains,
-    even_subdomains,
-    predicting_on,
-)
+from hyperplanes.inference import SAMPLERS, Posterior, Settings, Subdomains, predicting_on
 from hyperplanes.model import Prior
 
 RandomState: TypeAlias = int | np.random.RandomState | None
-
-DOMAINS = {"domain": balanced_subdomains, "paper-domain": even_subdomains}
-"""Ways to cut inputs into boxes."""
-DECOMPOSITIONS = ("intensity", "domain", "paper-intensity", "paper-domain", None)
 
 
 class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -198,8 +185,9 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             If the fit may not deserve trust; the message says why and what to do.
         """
         start = time.monotonic()
-        settings, cut = self._inference_settings(), self._cutter()
-        self._fit(divided_table(read_training_table(self, X, y, sample_weight), cut), settings, start)
+        settings, decomposition = self._inference_settings(), self._decomposition()
+        table = read_training_table(self, X, y, sample_weight)
+        self._fit(divided_table(table, decomposition.cut), decomposition, settings, start)
         return self
 
     def fit_dataset(self, source: Any, target: str, folder: str | PathLike[str] | None = None) -> Self:
@@ -233,17 +221,20 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         """
         start = time.monotonic()
         checked.one_of("decomposition", self.decomposition, tuple(DOMAINS))
-        settings, cut = self._inference_settings(), self._cutter()
-        seed, shown = _draw_seeds(self.random_state, 1)[0], checked.flag("progress", self.progress)
-        with divided_dataset(self, source, target, cut, seed=seed, shown=shown, folder=folder) as division:
-            self._fit(division, settings, start)
+        settings, decomposition = self._inference_settings(), self._decomposition()
+        (seed,), shown = _draw_seeds(self.random_state, 1), decomposition.shown
+        with divided_dataset(
+            self, source, target, decomposition.cut, seed=seed, shown=shown, folder=folder
+        ) as division:
+            self._fit(division, decomposition, settings, start)
         return self
 
-    def _fit(self, division: Division, settings: Settings, start: float) -> None:
+    def _fit(self, division: Division, decomposition: Decomposition, settings: Settings, start: float) -> None:
         if settings.budget is not None:
             left = settings.budget - (time.monotonic() - start)
             settings = replace(settings, budget=max(left, 0.01 * settings.budget))
-        fitted, parts = self._fit_parts(division, settings)
+        prior = checked.read_prior(self.prior, settings.sampler, division.input_range.shape[1])
+        fitted, parts = decomposition.fit(division, prior, settings, partial(_draw_seeds, self.random_state))
         posteriors = [part.posterior for part in parts]
         joined = join_diagnostics([diagnose(part.posterior, part.summary) for part in fitted])
         diagnostics = judge_time(joined, time.monotonic() - start, self.budget)
@@ -262,58 +253,16 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         )
         warn(diagnostics, stacklevel=3)
 
-    def _cutter(self) -> Callable[[Floats], Subdomains]:
-        """How to cut inputs into boxes, or leave them whole."""
-        n_parts = checked.positive_integer("n_parts", self.n_parts)
+    def _decomposition(self) -> Decomposition:
         if self.decomposition is not None:
             checked.one_of("decomposition", self.decomposition, DECOMPOSITIONS)
-        blend = checked.share("blend", self.blend, most=0.5)
-        if self.decomposition not in DOMAINS:
-            return partial(balanced_subdomains, n_parts=1)
-        make_boxes = DOMAINS[self.decomposition]
-
-        def cut(inputs: Floats) -> Subdomains:
-            return make_boxes(inputs, n_parts).with_margins(blend, inputs.min(axis=0), inputs.max(axis=0))
-
-        return cut
-
-    def _fit_parts(self, division: Division, settings: Settings) -> tuple[Sequence[Part], tuple[Part, ...]]:
-        """Fits to the rows of each box, or several to all rows; and the parts that they make up."""
-        prior = checked.read_prior(self.prior, settings.sampler, division.input_range.shape[1])
-        if self.decomposition == "paper-intensity" and self.n_parts > 1:
-            rows = division.parts[0].load()
-            *seeds, last = _draw_seeds(self.random_state, self.n_parts + 1)
-            prior = replace(prior, number_mean=prior.number_mean / self.n_parts)
-            fitted = self._fit_side_by_side(seeds, self.n_parts * [rows], prior, settings)
-            with predicting_on(self.device):
-                return fitted, (average_parts(last, fitted, rows, max_bytes=settings.memory_budget),)
-        if self.decomposition == "intensity":
-            settings = settings.in_parts(self.n_parts)
-        seeds = _draw_seeds(self.random_state, len(division.parts))
-        if len(division.parts) == 1:
-            with observer(checked.flag("progress", self.progress)) as observe:
-                parts = (fit_part(seeds[0], division.parts[0].load(), prior, settings, observe),)
-            return parts, parts
-        fitted = self._fit_side_by_side(seeds, division.parts, prior, settings)
-        return fitted, tuple(fitted)
-
-    def _fit_side_by_side(
-        self, seeds: Sequence[int], parts: Sequence[Rows | StoredRows], prior: Prior, settings: Settings
-    ) -> Sequence[Part]:
-        """Share threads, memory and time out to parts that run at once."""
-        n_at_once = min(checked.n_workers(self.n_jobs), len(parts))
-        settings = replace(
-            settings,
-            n_threads=max(1, settings.n_threads // n_at_once),
-            memory_budget=max(1, settings.memory_budget // n_at_once),
-            budget=None if settings.budget is None else settings.budget / -(-len(parts) // n_at_once),
+        return Decomposition(
+            kind=self.decomposition,
+            n_parts=checked.positive_integer("n_parts", self.n_parts),
+            blend=checked.share("blend", self.blend, most=0.5),
+            n_jobs=self.n_jobs,
+            shown=checked.flag("progress", self.progress),
         )
-        fitted = {}
-        with counter(checked.flag("progress", self.progress), "parts", len(parts)) as count:
-            for number, part in fit_parts(seeds, parts, prior, settings, self.n_jobs):
-                fitted[number] = part
-                count(1)
-        return [fitted[number] for number in range(len(parts))]
 
     @property
     def posterior_(self) -> Posterior:

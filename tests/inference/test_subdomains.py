@@ -147,5 +147,13 @@ def test_far_from_all_borders_a_row_is_in_one_subdomain(seed):
         np.testing.assert_array_equal(subdomains.part_of(inputs[far][rows]), number)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_the_widest_range_that_float64_holds_has_margins_too(share):
+    inputs = np.linspace(-0.8, 0.8, 60)[:, None] * np.finfo(np.float64).max
+    subdomains = balanced_subdomains(inputs, 2).with_margins(share, *corners(inputs))
+    assert np.isfinite(subdomains.margins).all()
+    assert sum(shares.sum() for _, shares in subdomains.members(inputs).values()) == pytest.approx(60)
+
+
 def test_without_rows_no_subdomain_has_members():
     assert balanced_subdomains(np.arange(50.0)[:, None], 2).members(np.zeros((0, 1))) == {}

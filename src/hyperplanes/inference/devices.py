@@ -2,31 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import jax
 
-
-def name_devices(name: str | None) -> str:
-    """The name itself; without one that of the device of `jax.default_device`, or of the kind that JAX prefers."""
-    config: Any = jax.config  # JAX declares no types for its settings
-    chosen = config.jax_default_device
-    if name is not None or chosen is None:
-        return name or jax.default_backend()
-    if isinstance(chosen, str):
-        return chosen
-    return f"{chosen.platform}:{jax.local_devices(backend=chosen.platform).index(chosen)}"
+from hyperplanes.model.hardware import default_device
 
 
 def find_devices(name: str | None) -> tuple[jax.Device, ...]:
-    """All devices of a kind, such as "gpu", or one of them, such as "gpu:1"; without a name see `name_devices`.
+    """All devices of a kind, such as "gpu", or one of them, such as "gpu:1"; without a name see `default_device`.
 
     Raises
     ------
     ValueError
         If there is no such device here; the message says which there are.
     """
-    kind, _, number = name_devices(name).partition(":")
+    kind, _, number = (name or default_device()).partition(":")
     try:
         of_kind = jax.local_devices(backend=kind)
         return (of_kind[range(len(of_kind)).index(int(number))],) if number else tuple(of_kind)

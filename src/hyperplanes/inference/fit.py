@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from hyperplanes import smc
 from hyperplanes.inference.compilation import keep_compiled_programs
-from hyperplanes.inference.devices import computing_on, find_devices, name_devices
+from hyperplanes.inference.devices import computing_on, find_devices
 from hyperplanes.inference.posterior import Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
@@ -21,6 +21,7 @@ from hyperplanes.inference.stages import Stage, stages, with_products
 from hyperplanes.inference.tiles import QUICK_TO_COMPILE
 from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, is_present, make_data
 from hyperplanes.model.data import Floats, weighted_covariance
+from hyperplanes.model.hardware import default_device
 from hyperplanes.model.prior import DEVIATIONS
 from hyperplanes.moves import State
 
@@ -72,7 +73,7 @@ def fit(
     rows = np.asarray(inputs, dtype=np.float64)
     weights = np.ones(len(rows)) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
     center, prior = lay_out(rows, weights, prior)
-    settings = replace(settings, device=name_devices(settings.device))
+    settings = replace(settings, device=settings.device or default_device())
     with computing_on(find_devices(settings.device)[0]):
         data = make_data(rows - center, response, weights)
         key_prior, key_anneal = jax.random.split(key)

@@ -10,8 +10,6 @@ Indices = NDArray[np.int64]
 
 FEWEST_ROWS = 20
 """A subdomain that would have fewer training rows is not cut off."""
-
-
 NEAR = 0.1
 """A column whose values are so often alike that it misses a quantile by more is cut only where no other can be."""
 
@@ -66,7 +64,8 @@ class Subdomains(NamedTuple):
         threshold, margin = self.thresholds[cut], self.margins[cut]
         if margin == 0:
             return np.asarray(values > threshold, dtype=np.float64)
-        return np.asarray(np.clip(0.5 + (values - threshold) / (2 * margin), 0.0, 1.0))
+        with np.errstate(over="ignore"):  # far away is far away
+            return np.asarray(np.clip(0.5 + (0.5 * values - 0.5 * threshold) / margin, 0.0, 1.0))
 
     def draw_borders(self, rng: np.random.Generator) -> Floats:
         """Draw where the border of each cut lies, (n_cuts,)."""
@@ -77,8 +76,8 @@ class Subdomains(NamedTuple):
         boxes, narrowest = self.boxes(low, high), np.zeros(len(self.columns))
         for cut, (column, threshold) in enumerate(zip(self.columns, self.thresholds, strict=True)):
             ends = boxes[self._parts_below(cut), :, column]
-            narrowest[cut] = np.ptp(ends[np.any(ends == threshold, axis=1)], axis=1).min()
-        return self._replace(margins=share * narrowest)
+            narrowest[cut] = np.ptp(0.5 * ends[np.any(ends == threshold, axis=1)], axis=1).min()  # whole ones overflow
+        return self._replace(margins=2 * share * narrowest)
 
     def _parts_below(self, cut: int) -> list[int]:
         """Subdomains that a cut divides."""
@@ -129,7 +128,10 @@ def even_subdomains(inputs: Floats, n_parts: int) -> Subdomains:
 
 def widths(inputs: Floats) -> Floats:
     """Mean distance of each column from its median."""
-    return np.asarray(np.mean(np.abs(0.5 * inputs - 0.5 * np.median(inputs, axis=0)), axis=0))
+    middle = np.median(0.5 * inputs, axis=0)  # halves, and shares of the largest, keep sums from overflowing
+    distances = np.abs(0.5 * inputs - middle)
+    largest = np.maximum(distances.max(axis=0), np.finfo(np.float64).tiny)
+    return np.asarray(largest * np.mean(distances / largest, axis=0))
 
 
 class _Tree:

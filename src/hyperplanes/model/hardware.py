@@ -1,12 +1,21 @@
-"""What the programs run on, as far as their layout depends on it."""
+"""What programs run on."""
 
 from typing import Any
 
 import jax
 
 
-def on_cpu() -> bool:
-    """Whether programs run on a CPU: on the device chosen with `jax.default_device`, or else on JAX's own choice."""
+def default_device() -> str:
+    """Name of the device chosen with `jax.default_device`, such as "gpu:1", or of the kind that JAX prefers."""
     config: Any = jax.config  # JAX declares no types for its settings
     chosen = config.jax_default_device
-    return (jax.default_backend() if chosen is None else getattr(chosen, "platform", str(chosen))) == "cpu"
+    if chosen is None:
+        return jax.default_backend()
+    if isinstance(chosen, str):
+        return chosen
+    return f"{chosen.platform}:{jax.local_devices(backend=chosen.platform).index(chosen)}"
+
+
+def on_cpu() -> bool:
+    """Whether programs run on a CPU, for which their layout differs."""
+    return default_device().startswith("cpu")

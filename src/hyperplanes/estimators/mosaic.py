@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hyperplanes.estimators.parts import Components, Part
+from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.inference import Subdomains
 from hyperplanes.inference.subdomains import Indices
-from hyperplanes.model.prediction import ROWS_AT_ONCE, quantiles_of
+from hyperplanes.model.prediction import ROWS_AT_ONCE, Mixture, quantiles_of
 
 
 class Mosaic(NamedTuple):
@@ -65,7 +65,7 @@ class Mosaic(NamedTuple):
         for start in range(0, len(waiting), ROWS_AT_ONCE):
             rows = waiting[start : start + ROWS_AT_ONCE]
             for those, mixture in self._mixtures(inputs[rows], max_bytes):
-                found[rows[those]] = quantiles_of(*mixture, levels, target=target)
+                found[rows[those]] = quantiles_of(mixture, levels, target=target)
         return found
 
     def draw(self, rng: np.random.Generator, inputs: Floats, n_draws: int, *, target: str, max_bytes: int) -> Floats:
@@ -82,7 +82,7 @@ class Mosaic(NamedTuple):
             found[rows] = np.where(belongs, draws, found[rows])
         return found
 
-    def _mixtures(self, inputs: Floats, max_bytes: int) -> Iterator[tuple[Indices, Components]]:
+    def _mixtures(self, inputs: Floats, max_bytes: int) -> Iterator[tuple[Indices, Mixture]]:
         """Rows that may be in the same parts, and the mixture of these parts at each of them."""
         shares = np.zeros((len(inputs), len(self.parts)))
         for number, (rows, of_rows) in self.subdomains.members(inputs).items():
@@ -90,9 +90,9 @@ class Mosaic(NamedTuple):
         patterns, which = np.unique(shares > 0, axis=0, return_inverse=True)
         for k, pattern in enumerate(patterns):
             rows, numbers = np.flatnonzero(which.ravel() == k), np.flatnonzero(pattern)
-            several = [self.parts[number].components(inputs[rows], max_bytes=max_bytes) for number in numbers]
-            weights = [
-                shares[rows, number] * each.weights[:, None] for number, each in zip(numbers, several, strict=True)
+            several = [self.parts[number].mixture(inputs[rows], max_bytes=max_bytes) for number in numbers]
+            weighted = [
+                each._replace(weights=shares[rows, number] * each.weights[:, None])
+                for number, each in zip(numbers, several, strict=True)
             ]
-            means, scales = (np.concatenate([getattr(each, name) for each in several]) for name in ("means", "scales"))
-            yield rows, Components(means, scales, np.concatenate(weights))
+            yield rows, Mixture(*(np.concatenate(leaves) for leaves in zip(*weighted, strict=True)))

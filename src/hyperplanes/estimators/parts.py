@@ -14,6 +14,7 @@ from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_cons
 from hyperplanes.estimators.tables import merge_copies
 from hyperplanes.inference import Observer, Posterior, Settings, average, fit
 from hyperplanes.model import Prior, prediction
+from hyperplanes.model.prediction import Mixture
 
 MOST_FAILURES = 3
 """How often workers may be killed, and no part be done meanwhile, before it is an error."""
@@ -50,17 +51,6 @@ class StoredRows(NamedTuple):
         return Rows(*merge_copies(rows, np.ones(len(rows))))
 
 
-class Components(NamedTuple):
-    """A mixture of Gaussians for each row, in the user's units."""
-
-    means: Floats
-    """(n_particles, n)."""
-    scales: Floats
-    """(n_particles,) standard deviations."""
-    weights: Floats
-    """(n_particles,) or (n_particles, n)."""
-
-
 class Part(NamedTuple):
     """A fit to some of the rows, or to all."""
 
@@ -87,8 +77,7 @@ class Part(NamedTuple):
         """Posterior mean of the response and standard deviation of a new one, (n, 2)."""
         rows = self.input_scaler.to_model(inputs)
         mean, variance = prediction.moments(self.posterior, rows, max_bytes=max_bytes)
-        noise = np.exp(self.posterior.log_weights) @ self.posterior.noise_variance
-        std = self.response_scaler.scale_ * np.sqrt(variance + noise)
+        std = self.response_scaler.scale_ * np.sqrt(variance)
         return np.column_stack([self.response_scaler.to_user(mean), std])
 
     def quantiles(self, inputs: Floats, levels: tuple[float, ...], *, target: str, max_bytes: int) -> Floats:
@@ -97,12 +86,12 @@ class Part(NamedTuple):
         ends = prediction.quantiles(self.posterior, rows, levels, target=target, max_bytes=max_bytes)
         return self.response_scaler.to_user(ends)
 
-    def components(self, inputs: Floats, *, max_bytes: int) -> Components:
-        """The predictive distribution at each row as a mixture of Gaussians."""
-        values = prediction.function_values(self.posterior, self.input_scaler.to_model(inputs), max_bytes)
-        means = self.response_scaler.to_user(np.concatenate(list(values), axis=1))
-        scales = self.response_scaler.scale_ * np.sqrt(self.posterior.noise_variance)
-        return Components(means, scales, np.exp(self.posterior.log_weights))
+    def mixture(self, inputs: Floats, *, max_bytes: int) -> Mixture:
+        """The predictive distribution at each row, in the user's units."""
+        blocks = list(prediction.mixtures(self.posterior, self.input_scaler.to_model(inputs), max_bytes))
+        centres = self.response_scaler.to_user(np.concatenate([block.centres for block in blocks], axis=1))
+        scales = [np.broadcast_to(block.scales, block.centres.shape) for block in blocks]
+        return blocks[0]._replace(centres=centres, scales=self.response_scaler.scale_ * np.concatenate(scales, axis=1))
 
     def draw(self, rng: np.random.Generator, inputs: Floats, n_draws: int, *, target: str, max_bytes: int) -> Floats:
         """Draws (n, n_draws) of new responses, or of the function."""

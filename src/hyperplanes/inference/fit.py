@@ -13,15 +13,17 @@ from numpy.typing import ArrayLike
 
 from hyperplanes import smc
 from hyperplanes.inference.compilation import keep_compiled_programs
+from hyperplanes.inference.compound import compound_sampler
 from hyperplanes.inference.devices import computing_on, find_devices
-from hyperplanes.inference.posterior import Posterior, Progress, Trace
-from hyperplanes.inference.samplers import SAMPLERS
+from hyperplanes.inference.posterior import Network, Posterior, Progress, Trace
+from hyperplanes.inference.samplers import SAMPLERS, Sampler
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.stages import Stage, stages, with_products
 from hyperplanes.inference.tiles import QUICK_TO_COMPILE
-from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, is_present, make_data
+from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, is_present, make_data, spread_prior
 from hyperplanes.model.data import Floats, weighted_covariance
 from hyperplanes.model.hardware import default_device
+from hyperplanes.model.likelihoods import Likelihood, Unknowns, draw_unknowns
 from hyperplanes.model.prior import DEVIATIONS
 from hyperplanes.moves import State
 
@@ -41,6 +43,7 @@ def fit(
     *,
     prior: Prior,
     settings: Settings,
+    likelihood: Likelihood | None = None,
     observe: Observer | None = None,
 ) -> Posterior:
     """Sample the posterior by annealed sequential Monte Carlo.
@@ -52,13 +55,15 @@ def fit(
     inputs : (n, p)
         Inputs, scaled to about [-1, 1].
     response : (n,)
-        Response, standardised.
+        Response, standardised; or the number of its class.
     row_weights : (n,), optional
         How often each row counts.
     prior : Prior
         Hyperparameters.
     settings : Settings
         How to sample.
+    likelihood : Likelihood, optional
+        By default Gaussian noise with the same variance everywhere.
     observe : callable, optional
         Called with a `Progress` after every step.
     """
@@ -68,6 +73,8 @@ def fit(
         raise ValueError('sampler="paper" needs a number of hyperplanes, got n_hyperplanes=None')
     if settings.sampler == "paper" and not prior.is_plain:
         raise ValueError('sampler="paper" needs a prior as plain as paper_prior(n_columns)')
+    if settings.sampler == "paper" and likelihood is not None:
+        raise ValueError('sampler="paper" knows Gaussian noise with the same variance everywhere, and no other')
     start = time.monotonic()
     keep_compiled_programs()
     rows = np.asarray(inputs, dtype=np.float64)
@@ -78,14 +85,14 @@ def fit(
         data = make_data(rows - center, response, weights)
         key_prior, key_anneal = jax.random.split(key)
         all_stages = stages(data, settings)
-        population = smc.begin(draw_states(key_prior, all_stages[0].rows, prior, settings))
+        population = smc.begin(draw_states(key_prior, all_stages[0].rows, prior, settings, likelihood))
         steps: list[smc.Step] = []
         hurry = 1.0
         for number, stage in enumerate(all_stages):
             if settings.budget is not None:
                 left = settings.budget - (time.monotonic() - start)
                 stage = timed(all_stages[number:], max(left, 0.01 * settings.budget), hurry)
-            sampler = SAMPLERS[settings.sampler](stage, prior, settings)
+            sampler = make_sampler(stage, prior, settings, likelihood)
             for last, step in sampler.anneal(key_anneal, population._replace(exponent=0.0), len(steps)):
                 population = last
                 steps.append(step._replace(exponent=stage.share(step.exponent)))
@@ -93,7 +100,14 @@ def fit(
                     seen = steps[-1].exponent, step.ess, step.acceptance, step.n_ancestors
                     observe(Progress(len(steps), sampler.schedule.n_steps, *seen))
             hurry = sampler.schedule.hurry
-        return _posterior(population, steps, center, prior, settings)
+        return _posterior(population, steps, center, data, prior, settings)
+
+
+def make_sampler(stage: Stage, prior: Prior, settings: Settings, likelihood: Likelihood | None) -> Sampler:
+    """The sampler of a likelihood."""
+    if likelihood is not None:
+        return compound_sampler(stage, prior, settings, likelihood)
+    return SAMPLERS[settings.sampler](stage, prior, settings)
 
 
 def timed(left: Sequence[Stage], seconds: float, hurry: float) -> Stage:
@@ -112,23 +126,34 @@ def lay_out(inputs: Floats, row_weights: Floats, prior: Prior) -> tuple[Floats, 
     return row_weights @ inputs / row_weights.sum(), replace(prior, reach=DEVIATIONS * spreads[:, None] * axes.T)
 
 
-def draw_states(key: jax.Array, data: Data, prior: Prior, settings: Settings) -> State:
-    """Draw particles from the prior, with their cross products."""
+def draw_states(
+    key: jax.Array, data: Data, prior: Prior, settings: Settings, likelihood: Likelihood | None = None
+) -> State | Unknowns:
+    """Draw particles from the prior, with their cross products where coefficients are integrated out."""
     keys = jax.random.split(key, settings.n_particles)
     unknown_number = settings.n_hyperplanes is None
     n_places = settings.n_hyperplanes or first_places(settings.n_parts)
-    particles = _draw_particles(keys, prior, n_places, data.n_columns, data.inputs.dtype, unknown_number)
-    return with_products(State(particles, jnp.zeros(())), data, settings)
+    drawn = _draw(keys, prior, n_places, data.n_columns, data.inputs.dtype, unknown_number, likelihood)
+    return drawn if isinstance(drawn, Unknowns) else with_products(State(drawn, jnp.zeros(())), data, settings)
 
 
-@partial(jax.jit, static_argnums=(2, 3, 4, 5), compiler_options=QUICK_TO_COMPILE)
-def _draw_particles(
-    keys: jax.Array, prior: Prior, n_places: int, n_columns: int, dtype: DTypeLike, unknown_number: bool
-) -> Particle:
+@partial(jax.jit, static_argnums=(2, 3, 4, 5, 6), compiler_options=QUICK_TO_COMPILE)
+def _draw(
+    keys: jax.Array,
+    prior: Prior,
+    n_places: int,
+    n_columns: int,
+    dtype: DTypeLike,
+    unknown_number: bool,
+    likelihood: Likelihood | None,
+) -> Particle | Unknowns:
     """Draw from the prior; it runs once, so that compiling quickly counts for more than running quickly."""
+    shapes = n_places, n_columns, dtype
 
-    def draw(key: jax.Array) -> Particle:
-        return draw_prior(key, prior, n_places, n_columns, dtype, unknown_number=unknown_number)
+    def draw(key: jax.Array) -> Particle | Unknowns:
+        if likelihood is None:
+            return draw_prior(key, prior, *shapes, unknown_number=unknown_number)
+        return draw_unknowns(key, likelihood, prior, *shapes, unknown_number=unknown_number)
 
     return jax.vmap(draw)(keys)
 
@@ -160,26 +185,54 @@ def _log_start(prior: Prior, settings: Settings) -> float:
 
 
 def _posterior(
-    population: smc.Population, steps: Sequence[smc.Step], center: Floats, prior: Prior, settings: Settings
+    population: smc.Population,
+    steps: Sequence[smc.Step],
+    center: Floats,
+    data: Data,
+    prior: Prior,
+    settings: Settings,
 ) -> Posterior:
-    particle, products = population.particles
-    particle = without_empty_places(particle)
-    trace = Trace(*(np.array([getattr(step, name) for step in steps]) for name in Trace._fields))
-    scales = particle.noise_variance, particle.coefficient_variance
+    states, log_evidence = population.particles, population.log_evidence
+    n_singular, degrees, spread = 0, None, None
+    if isinstance(states, State):
+        outputs = [states]
+        scales = states.particle.noise_variance, states.particle.coefficient_variance
+        n_singular = int(gaussian.is_singular(states.products, *scales, prior).sum())
+    else:
+        n_outputs = states.outputs.noise_variance.shape[1]
+        networks = [jax.tree.map(lambda leaf, k=k: leaf[:, k], states.outputs) for k in range(n_outputs)]
+        outputs = [with_products(State(network, jnp.zeros(())), data, settings) for network in networks]
+        if np.isfinite(states.degrees).all():
+            degrees = np.asarray(states.degrees)
+        if states.spread is not None:
+            spread = _network(with_products(State(states.spread, jnp.zeros(())), data, settings), center)
+            log_evidence += _log_start(spread_prior(prior), settings)
+    first, *others = (_network(output, center) for output in outputs)
     return Posterior(
+        **first._asdict(),
+        noise_variance=np.asarray(outputs[0].particle.noise_variance),
+        log_weights=population.log_weights,
+        log_evidence=log_evidence + len(outputs) * _log_start(prior, settings),
+        log_evidence_error=float(np.sqrt(_evidence_variance(steps))),
+        trace=Trace(*(np.array([getattr(step, name) for step in steps]) for name in Trace._fields)),
+        n_singular=n_singular,
+        degrees=degrees,
+        spread=spread,
+        others=tuple(others),
+    )
+
+
+def _network(state: State, center: Floats) -> Network:
+    """Draws in the units of the model."""
+    particle, products = without_empty_places(state.particle), state.products
+    return Network(
         normals=np.asarray(particle.normals),
         offsets=np.asarray(particle.offsets + particle.normals @ center.astype(particle.normals.dtype)),
         coefficients=np.asarray(particle.coefficients),
-        noise_variance=np.asarray(particle.noise_variance),
         coefficient_variance=np.asarray(particle.coefficient_variance),
         intensity=np.asarray(particle.intensity),
         attends=np.asarray(particle.attends),
-        log_weights=population.log_weights,
-        log_evidence=population.log_evidence + _log_start(prior, settings),
-        log_evidence_error=float(np.sqrt(_evidence_variance(steps))),
-        trace=trace,
         n_active=np.asarray(np.sum(np.diagonal(products, axis1=1, axis2=2)[:, 1:-1] > 0, axis=1)),
-        n_singular=int(gaussian.is_singular(products, *scales, prior).sum()),
     )
 
 

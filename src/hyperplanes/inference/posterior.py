@@ -42,6 +42,25 @@ class Trace(NamedTuple):
     """Particles that got no weight because their likelihood was not a number."""
 
 
+class Network(NamedTuple):
+    """Draws of a further network, in the units of the model; weights are those of the `Posterior`."""
+
+    normals: NDArray[np.floating]
+    """(n_particles, m, p) unit vectors; zero where a particle has fewer than m hyperplanes."""
+    offsets: NDArray[np.floating]
+    """(n_particles, m)."""
+    coefficients: Floats
+    """(n_particles, m + 1), intercept first."""
+    coefficient_variance: Floats
+    """(n_particles,)."""
+    intensity: Floats
+    """(n_particles,)."""
+    attends: NDArray[np.bool_]
+    """(n_particles, m, p): whether each hyperplane attends to each column."""
+    n_active: NDArray[np.int64]
+    """(n_particles,) hyperplanes beyond which there is a training row."""
+
+
 class Posterior(NamedTuple):
     """Weighted draws from the posterior, in the units of the model, and how they were reached."""
 
@@ -71,6 +90,12 @@ class Posterior(NamedTuple):
     """(n_particles,) hyperplanes beyond which there is a training row."""
     n_singular: int
     """Particles with features so alike, for so little noise, that their precision had to be made positive definite."""
+    degrees: Floats | None = None
+    """(n_particles,) degrees of freedom of the noise, None where its tails are not heavy."""
+    spread: Network | None = None
+    """The log standard deviation of the noise, None where it does not vary; then the noise variance is 1."""
+    others: tuple[Network, ...] = ()
+    """Networks of the outputs after the first, where the response is one of several classes."""
 
     @property
     def n_hyperplanes(self) -> NDArray[np.int64]:

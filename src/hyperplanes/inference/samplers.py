@@ -17,7 +17,7 @@ from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.stages import Stage, with_products
 from hyperplanes.inference.tiles import map_with_features
-from hyperplanes.model import Data, Prior, gaussian, is_present, lift, relu_features, with_places
+from hyperplanes.model import Data, Particle, Prior, gaussian, is_present, lift, relu_features, with_places
 from hyperplanes.model.features import EXACT
 from hyperplanes.moves import (
     State,
@@ -84,38 +84,57 @@ def paper_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler:
     def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
         return _move_all(paper_step, key, states, (jnp.float64(exponent), data, prior), data, settings)
 
-    return Sampler(path, move, _schedule(stage, settings, PAPER_SHARE), scheme="multinomial", resample_below=1.0)
+    return Sampler(path, move, make_schedule(stage, settings, PAPER_SHARE), scheme="multinomial", resample_below=1.0)
 
 
 def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler:
     """Anneal (hyperplanes, sigma^2) with the coefficients integrated out, at exponents that adapt."""
     unknown_number = settings.n_hyperplanes is None
-    one_round = make_round(settings.n_parts, unknown_number)
-    schedule = _schedule(stage, settings, SHARE)
+    one_round = make_numbered_round(settings.n_parts, unknown_number)
+    schedule = make_schedule(stage, settings, SHARE)
 
     def path(states: State) -> smc.Likelihoods:
         return stage.path(states, prior, settings)
 
     def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
-        """Make rounds until the functions have forgotten where they were."""
         if unknown_number:
             states = with_room(states)
         data, exponent = stage.at(exponent)
         if stage.n_known:
             states = with_products(states, data, settings)  # those of the last step had other weights of rows
         shared = (jnp.float64(exponent), data, prior, jnp.asarray(_mean_active(states)))
-        before, shares = _function_values(states, exponent, data, prior), []
-        for key_round in jax.random.split(key, MOST_ROUNDS)[: 1 if schedule.hurry > HURRIED else MOST_ROUNDS]:
-            states, accepted = _move_all(one_round, key_round, states, shared, data, settings)
-            shares.append(accepted)
-            if correlation(before, _function_values(states, exponent, data, prior)) < FORGOTTEN:
-                break
-        return states, float(np.mean(shares))
+
+        def once(key: jax.Array, states: State) -> tuple[State, float]:
+            return _move_all(one_round, key, states, shared, data, settings)
+
+        def values(states: State) -> jax.Array:
+            found: jax.Array = _function_values(states, exponent, data, prior)
+            return found
+
+        return move_until_forgotten(once, values, key, states, schedule)
 
     return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
 
 
-def _schedule(stage: Stage, settings: Settings, share: float) -> smc.Schedule:
+def move_until_forgotten(
+    once: Callable[[jax.Array, Any], tuple[Any, float]],
+    values: Callable[[Any], ArrayLike],
+    key: jax.Array,
+    states: Any,
+    schedule: smc.Schedule,
+) -> tuple[Any, float]:
+    """Make rounds until the functions, of which there are some values, have forgotten where they were."""
+    before, shares = values(states), []
+    for key_round in jax.random.split(key, MOST_ROUNDS)[: 1 if schedule.hurry > HURRIED else MOST_ROUNDS]:
+        states, accepted = once(key_round, states)
+        shares.append(accepted)
+        if correlation(before, values(states)) < FORGOTTEN:
+            break
+    return states, float(np.mean(shares))
+
+
+def make_schedule(stage: Stage, settings: Settings, share: float) -> smc.Schedule:
+    """Exponents as the settings say; where they adapt, for a conditional effective share of the particles."""
     if settings.n_steps is not None:
         return smc.FixedSchedule(settings.n_steps)
     if stage.seconds is not None:
@@ -138,24 +157,32 @@ def _move_all(
     return states, float(np.mean(accepted))
 
 
+def make_round(n_parts: int) -> Callable[..., tuple[State, jax.Array]]:
+    """A round of moves of all hyperplanes together, or of one part after the other."""
+    return collapsed_round if n_parts == 1 else partial(superposed_round, n_parts=n_parts)
+
+
 @cache
-def make_round(n_parts: int, unknown_number: bool) -> Callable[..., tuple[State, jax.Array]]:
-    """A round of moves; the same one for the same arguments, so that it is compiled once."""
-    if n_parts == 1:
-        return partial(collapsed_round, unknown_number=unknown_number)
-    return partial(superposed_round, n_parts=n_parts, unknown_number=unknown_number)
+def make_numbered_round(n_parts: int, unknown_number: bool) -> Callable[..., tuple[State, jax.Array]]:
+    """The same one for the same arguments, so that it is compiled once."""
+    return partial(make_round(n_parts), unknown_number=unknown_number)
 
 
 def with_room(states: State) -> State:
     """Double the places for hyperplanes where more than `FULL` of them are taken on average."""
     particle, products = states
     n_places = particle.offsets.shape[1]
-    if np.asarray(is_present(particle.normals)).mean() <= FULL:
+    if not needs_room(particle):
         return states
 
     wider = jnp.pad(products, [(0, 0), (0, n_places), (0, n_places)])
     order = jnp.append(jnp.delete(jnp.arange(2 * n_places + 2), n_places + 1), n_places + 1)  # the response comes last
     return State(with_places(particle, 2 * n_places), wider[:, order][:, :, order])
+
+
+def needs_room(particle: Particle) -> bool:
+    """Whether more than `FULL` of the places of particles are taken on average."""
+    return bool(np.asarray(is_present(particle.normals)).mean() > FULL)
 
 
 def _mean_active(states: State) -> int:

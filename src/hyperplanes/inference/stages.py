@@ -73,7 +73,7 @@ class Stage(NamedTuple):
         noise, spread = states.particle.noise_variance, states.particle.coefficient_variance
         if self.n_known == 0:
             return gaussian.evidence_path(self.rows, states.products, noise, spread, prior)
-        known, joining = self._known(), self._joining()
+        known, joining = self._known(), self.joining()
         of_known, of_joining = (with_products(states, data, settings).products for data in (known, joining))
         conditional = gaussian.after(of_known, of_joining, noise, spread, prior)
         return gaussian.evidence_path(joining, conditional, noise, np.ones(len(conditional)), prior.white)
@@ -81,7 +81,10 @@ class Stage(NamedTuple):
     def _known(self) -> Data:
         return blocks_of(self.rows, 0, self.n_known)
 
-    def _joining(self) -> Data:
+    def joining(self) -> Data:
+        """The rows that join."""
+        if self.n_known == 0:
+            return self.rows
         joining = blocks_of(self.rows, self.n_known, len(self.rows.inputs))
         return joining._replace(n_rows=self.rows.n_rows - self._known().n_rows)
 

@@ -1,22 +1,24 @@
 """Predictions: averages over the functions of the particles, never of their parameters.
 
-Every function walks over blocks of rows so that no array of (n_particles x rows) exceeds a number of bytes.
+At every row the predictive distribution is a mixture of Gaussians, or of t distributions, one for each particle. Every
+function walks over blocks of rows so that no array of (n_particles x rows) exceeds a number of bytes.
 """
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from hyperplanes.model.features import EXACT, lift, relu_features
+from hyperplanes.model.likelihoods.varying import LARGEST_SPREAD
 
 Floats = NDArray[np.float64]
 
-ROW_COPIES = 6
+ROW_COPIES = 8
 """Arrays of (n_particles x rows) float64 that a prediction holds at once, as an upper bound."""
 ROWS_AT_ONCE = 128
 MOST_NEWTON_STEPS = 100
@@ -24,8 +26,8 @@ QUANTILE_TOLERANCE = 1e-9
 """Relative to the smallest standard deviation of the noise."""
 
 
-class Particles(Protocol):
-    """Weighted particles; the posterior that inference returns is one."""
+class Functions(Protocol):
+    """Functions of particles."""
 
     @property
     def normals(self) -> NDArray[np.floating]:
@@ -39,6 +41,10 @@ class Particles(Protocol):
     def coefficients(self) -> Floats:
         """(n_particles, m + 1)."""
 
+
+class Particles(Functions, Protocol):
+    """Weighted particles; the posterior that inference returns is one."""
+
     @property
     def noise_variance(self) -> Floats:
         """(n_particles,)."""
@@ -46,6 +52,34 @@ class Particles(Protocol):
     @property
     def log_weights(self) -> Floats:
         """(n_particles,), normalised."""
+
+    @property
+    def degrees(self) -> Floats | None:
+        """(n_particles,) degrees of freedom of the noise, None where it is Gaussian."""
+
+    @property
+    def spread(self) -> Functions | None:
+        """Log standard deviations of the noise, None where they do not vary."""
+
+
+class Mixture(NamedTuple):
+    """The predictive distribution at some rows."""
+
+    centres: Floats
+    """(n_particles, rows) functions."""
+    scales: Floats
+    """(n_particles, rows) or (n_particles, 1), of the noise."""
+    degrees: Floats
+    """(n_particles, 1) degrees of freedom of the noise, infinite where it is Gaussian."""
+    weights: Floats
+    """(n_particles,), or (n_particles, rows) where they differ between rows."""
+
+    @property
+    def variances(self) -> Floats:
+        """Of the noise, as `scales`."""
+        with np.errstate(invalid="ignore"):
+            factors = np.where(np.isinf(self.degrees), 1.0, self.degrees / (self.degrees - 2))
+        return np.asarray(self.scales**2 * factors)
 
 
 def mean(particles: Particles, inputs: ArrayLike, *, max_bytes: int) -> Floats:
@@ -55,12 +89,12 @@ def mean(particles: Particles, inputs: ArrayLike, *, max_bytes: int) -> Floats:
 
 
 def moments(particles: Particles, inputs: ArrayLike, *, max_bytes: int) -> tuple[Floats, Floats]:
-    """Posterior mean and variance of the function at each row."""
-    weights = np.exp(particles.log_weights)
+    """Posterior mean, and variance of a new response, at each row."""
     means, variances = [], []
-    for values in function_values(particles, inputs, max_bytes):
-        means.append(average(weights, values))
-        variances.append(average(weights, (values - means[-1]) ** 2))
+    for mixture in mixtures(particles, inputs, max_bytes):
+        means.append(average(mixture.weights, mixture.centres))
+        of_function = average(mixture.weights, (mixture.centres - means[-1]) ** 2)
+        variances.append(of_function + average(mixture.weights, mixture.variances))
     return np.concatenate(means), np.concatenate(variances)
 
 
@@ -78,37 +112,35 @@ def quantiles(
     target : {"response", "mean"}
         Of a new response, or of the function itself.
     """
-    weights, scales = np.exp(particles.log_weights), np.sqrt(particles.noise_variance)
-    blocks = [
-        quantiles_of(values, scales, weights, probabilities, target=target)
-        for values in function_values(particles, inputs, max_bytes)
-    ]
+    blocks = [quantiles_of(mixture, probabilities, target=target) for mixture in mixtures(particles, inputs, max_bytes)]
     return np.concatenate(blocks)
 
 
-def quantiles_of(values: Floats, scales: Floats, weights: Floats, probabilities: ArrayLike, *, target: str) -> Floats:
-    """Quantiles (rows, n_probabilities) of mixtures of values (n_particles, rows), or of Gaussians around them.
-
-    Weights are (n_particles,), or (n_particles, rows) where they differ between rows.
-    """
+def quantiles_of(mixture: Mixture, probabilities: ArrayLike, *, target: str) -> Floats:
+    """Quantiles (rows, n_probabilities) of new responses, or of the functions themselves."""
     levels = np.asarray(probabilities, dtype=np.float64)
     if target == "mean":
-        return _weighted_quantiles(values, weights, levels)
-    return np.column_stack([_mixture_quantile(values, scales, weights, level) for level in levels])
+        return weighted_quantiles(mixture.centres, mixture.weights, levels)
+    return np.column_stack([_mixture_quantile(mixture, level) for level in levels])
 
 
 def log_density(particles: Particles, inputs: ArrayLike, response: ArrayLike, *, max_bytes: int) -> Floats:
     """Log posterior predictive density of each response."""
     observed = np.asarray(response, dtype=np.float64)
-    weights, variance = np.exp(particles.log_weights), particles.noise_variance[:, None]
     blocks, start = [], 0
-    for values in function_values(particles, inputs, max_bytes):
-        errors = observed[start : start + values.shape[1]] - values
-        terms = -0.5 * (np.log(2 * np.pi * variance) + errors**2 / variance)
-        largest = terms.max(axis=0)
-        blocks.append(largest + np.log(average(weights, np.exp(terms - largest))))
-        start += values.shape[1]
+    for mixture in mixtures(particles, inputs, max_bytes):
+        n_rows = mixture.centres.shape[1]
+        errors = observed[start : start + n_rows] - mixture.centres
+        terms = _log_standard_density(errors / mixture.scales, mixture.degrees) - np.log(mixture.scales)
+        blocks.append(log_average(mixture.weights, terms))
+        start += n_rows
     return np.concatenate(blocks)
+
+
+def log_average(weights: Floats, logarithms: Floats) -> Floats:
+    """Logarithm of the `average` of what has these logarithms."""
+    largest = logarithms.max(axis=0)
+    return np.asarray(largest + np.log(average(weights, np.exp(logarithms - largest))))
 
 
 def draw(
@@ -116,15 +148,29 @@ def draw(
 ) -> Floats:
     """Draws from the posterior predictive distribution, (n, n_draws); one draw is one function at all rows."""
     chosen = rng.choice(len(particles.log_weights), size=n_draws, p=np.exp(particles.log_weights))
-    scales = np.sqrt(particles.noise_variance[chosen])
     blocks = []
-    for values in function_values(particles, inputs, max_bytes):
-        draws = values[chosen].T
-        blocks.append(draws if target == "mean" else draws + scales * rng.standard_normal(draws.shape))
+    for mixture in mixtures(particles, inputs, max_bytes):
+        draws, scales = mixture.centres[chosen].T, mixture.scales[chosen].T
+        if target == "response":
+            draws = draws + scales * _draw_standard(rng, mixture.degrees[chosen, 0], draws.shape)
+        blocks.append(draws)
     return np.concatenate(blocks)
 
 
-def function_values(particles: Particles, inputs: ArrayLike, max_bytes: int) -> Iterator[Floats]:
+def mixtures(particles: Particles, inputs: ArrayLike, max_bytes: int) -> Iterator[Mixture]:
+    """Yield the predictive distribution at successive blocks of rows."""
+    weights, scales = np.exp(particles.log_weights), np.sqrt(particles.noise_variance)[:, None]
+    degrees = np.full_like(scales, np.inf) if particles.degrees is None else particles.degrees[:, None]
+    if particles.spread is None:
+        for values in function_values(particles, inputs, max_bytes):
+            yield Mixture(values, scales, degrees, weights)
+        return
+    spreads = function_values(particles.spread, inputs, max_bytes)
+    for values, spread in zip(function_values(particles, inputs, max_bytes), spreads, strict=True):
+        yield Mixture(values, np.exp(np.clip(spread, -LARGEST_SPREAD, LARGEST_SPREAD)), degrees, weights)
+
+
+def function_values(particles: Functions, inputs: ArrayLike, max_bytes: int) -> Iterator[Floats]:
     """Yield the function of every particle at successive blocks of rows, (n_particles, rows), within `max_bytes`.
 
     Functions are always evaluated for the same number of rows at a time, so that the budget does not change a bit.
@@ -161,7 +207,7 @@ def _evaluate(normals: jax.Array, offsets: jax.Array, coefficients: jax.Array, r
     return values
 
 
-def _weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> Floats:
+def weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> Floats:
     """Quantiles of weighted values along the first axis, linear between the mid-points of the weights."""
     order = np.argsort(values, axis=0)
     sorted_values = np.take_along_axis(values, order, axis=0)
@@ -172,25 +218,59 @@ def _weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> Floa
     ).reshape(-1, len(levels))
 
 
-def _mixture_quantile(values: Floats, scales: Floats, weights: Floats, level: float) -> Floats:
-    """Quantile of a mixture of Gaussians for each column of `values`, by Newton steps kept inside a bracket.
+def _mixture_quantile(mixture: Mixture, level: float) -> Floats:
+    """Quantile of a mixture at each row, by Newton steps kept inside a bracket.
 
     It lies between the least and the largest of the components' own quantiles.
     """
-    own = values + (scales * ndtri(level))[:, None]
+    values, scales, degrees, weights = mixture
+    densities = (weights if weights.ndim == 2 else weights[:, None]) / scales
+    own = values + scales * _standard_quantile(level, degrees)
     low, high = own.min(axis=0), own.max(axis=0)
     quantile = average(weights, own)
     done = np.zeros(len(quantile), dtype=bool)  # each row stops on its own, whatever rows are beside it
     for _ in range(MOST_NEWTON_STEPS):
-        standard = (quantile - values) / scales[:, None]
-        excess = average(weights, ndtr(standard)) - level
+        standard = (quantile - values) / scales
+        excess = average(weights, _standard_probability(standard, degrees)) - level
         low, high = np.where(excess < 0, quantile, low), np.where(excess < 0, high, quantile)
-        slope = average((weights.T / scales).T, np.exp(-0.5 * standard**2)) / np.sqrt(2 * np.pi)
+        slope = average(densities, np.exp(_log_standard_density(standard, degrees)))
         newton = quantile - excess / np.maximum(slope, np.finfo(float).tiny)
         proposal = np.where((newton >= low) & (newton <= high), newton, 0.5 * (low + high))
         step = np.where(done, 0.0, proposal - quantile)
         quantile = quantile + step
-        done |= np.abs(step) <= QUANTILE_TOLERANCE * scales.min()
+        done |= np.abs(step) <= QUANTILE_TOLERANCE * scales.min(axis=0)
         if done.all():
             break
     return quantile
+
+
+def _standard_probability(values: Floats, degrees: Floats) -> Floats:
+    """Distribution function of noise of scale 1."""
+    return np.asarray(ndtr(values) if np.isinf(degrees).all() else stdtr(np.minimum(degrees, 1e9), values))
+
+
+def _standard_quantile(level: float, degrees: Floats) -> Floats:
+    """Quantile of noise of scale 1, shaped as `degrees`."""
+    if np.isinf(degrees).all():
+        return np.full_like(degrees, ndtri(level))
+    return np.asarray(np.where(np.isinf(degrees), ndtri(level), stdtrit(np.minimum(degrees, 1e9), level)))
+
+
+def _log_standard_density(values: Floats, degrees: Floats) -> Floats:
+    """Log density of noise of scale 1."""
+    gaussian = -0.5 * (np.log(2 * np.pi) + values**2)
+    if np.isinf(degrees).all():
+        return np.asarray(gaussian)
+    finite = np.minimum(degrees, 1e9)
+    constant = gammaln(0.5 * (finite + 1)) - gammaln(0.5 * finite) - 0.5 * np.log(np.pi * finite)
+    heavy = constant - 0.5 * (finite + 1) * np.log1p(values**2 / finite)
+    return np.asarray(np.where(np.isinf(degrees), gaussian, heavy))
+
+
+def _draw_standard(rng: np.random.Generator, degrees: Floats, shape: tuple[int, ...]) -> Floats:
+    """Noise of scale 1, with degrees of freedom for each column."""
+    white = rng.standard_normal(shape)
+    if np.isinf(degrees).all():
+        return white
+    finite = np.minimum(degrees, 1e9)
+    return np.asarray(white * np.sqrt(np.where(np.isinf(degrees), 1.0, finite / rng.chisquare(finite, shape))))

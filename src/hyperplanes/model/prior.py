@@ -117,6 +117,19 @@ def paper_prior(n_columns: int) -> Prior:
     )
 
 
+def spread_prior(prior: Prior) -> Prior:
+    """Of the network of the log standard deviation of the noise, beside one of the response: see docs/noise.md."""
+    return replace(
+        prior,
+        coefficient_mean=0.0,
+        coefficient_variance=1.0,
+        coefficient_shape=0.5,
+        intercept_variance=10.0,
+        number_mean=5.0,
+        number_shape=1.0,
+    )
+
+
 class Particle(NamedTuple):
     """One draw of everything that is unknown. Leading axes count particles."""
 
@@ -146,11 +159,11 @@ def is_present(normals: jax.Array) -> jax.Array:
 
 
 def with_places(particle: Particle, n_places: int) -> Particle:
-    """Particles, with one leading axis, and places for `n_places` hyperplanes, of which the new ones are empty."""
-    n_more = n_places - particle.offsets.shape[1]
+    """Particles with places for `n_places` hyperplanes, of which the new ones are empty."""
+    n_more, place = n_places - particle.offsets.shape[-1], particle.offsets.ndim - 1
 
     def pad(leaf: jax.Array) -> jax.Array:
-        return jnp.pad(leaf, [(0, n_more if axis == 1 else 0) for axis in range(leaf.ndim)])
+        return jnp.pad(leaf, [(0, n_more if axis == place else 0) for axis in range(leaf.ndim)])
 
     return particle._replace(**{name: pad(getattr(particle, name)) for name in OF_EACH_PLACE})
 

@@ -30,7 +30,14 @@ def draw_output_layer(key: jax.Array, state: State, exponent: jax.Array, prior: 
 
 
 def refresh_output_layer(
-    key: jax.Array, state: State, exponent: jax.Array, data: Data, prior: Prior, *, unknown_number: bool = False
+    key: jax.Array,
+    state: State,
+    exponent: jax.Array,
+    data: Data,
+    prior: Prior,
+    *,
+    unknown_number: bool = False,
+    unknown_noise: bool = True,
 ) -> tuple[State, jax.Array]:
     """Draw all coefficients at once given the scales, then all scales given them and the hyperplanes.
 
@@ -39,12 +46,20 @@ def refresh_output_layer(
     """
     key_coefficients, key_noise, key_scales, key_attends = jax.random.split(key, 4)
     particle, products = draw_output_layer(key_coefficients, state, exponent, prior), state.products
-    coefficients, present = particle.coefficients, is_present(particle.normals)
-    intensity, variance = draw_scales(key_scales, coefficients, present, particle.intensity, prior, unknown_number)
-    particle = particle._replace(
-        noise_variance=gaussian.draw_noise_variance(key_noise, data, products, coefficients, exponent, prior),
-        coefficient_variance=variance,
-        intensity=intensity,
-        attends=draw_attention(key_attends, particle, prior),
-    )
+    if unknown_noise:
+        noise = gaussian.draw_noise_variance(key_noise, data, products, particle.coefficients, exponent, prior)
+        particle = particle._replace(noise_variance=noise)
+    particle = draw_hyperparameters(key_scales, key_attends, particle, prior, unknown_number=unknown_number)
     return State(particle, products), jnp.array(1.0)
+
+
+def draw_hyperparameters(
+    key_scales: jax.Array, key_attends: jax.Array, particle: Particle, prior: Prior, *, unknown_number: bool
+) -> Particle:
+    """Draw the variance of the coefficients, the intensity and the attention, given coefficients and hyperplanes."""
+    present = is_present(particle.normals)
+    intensity, variance = draw_scales(
+        key_scales, particle.coefficients, present, particle.intensity, prior, unknown_number
+    )
+    attends = draw_attention(key_attends, particle, prior)
+    return particle._replace(coefficient_variance=variance, intensity=intensity, attends=attends)

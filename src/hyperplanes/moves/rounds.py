@@ -10,8 +10,8 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from hyperplanes.model import Data, Particle, Prior, is_present, lift, relu_features
-from hyperplanes.model.features import EXACT
+from hyperplanes.model import Data, Particle, Prior, is_present
+from hyperplanes.model.likelihoods.rows import scaled_values
 from hyperplanes.model.prior import OF_EACH_PLACE
 from hyperplanes.moves.candidates import candidate_draws, choose_candidate
 from hyperplanes.moves.gibbs import draw_output_layer, refresh_output_layer
@@ -50,6 +50,7 @@ def collapsed_round(
     n_visits: jax.Array | int | None = None,
     *,
     unknown_number: bool = False,
+    unknown_noise: bool = True,
 ) -> tuple[State, jax.Array]:
     """Choose hyperplanes anew, one for each `UNITS_A_CANDIDATE` of them; visit `n_visits`; draw the output layer.
 
@@ -60,9 +61,8 @@ def collapsed_round(
     known = prior.given(state.particle)
     work = open_workspace(state.particle, data)
     work, accepted = _move_units(keys, work, exponent, data, known, n_visits, unknown_number=unknown_number)
-    state, _ = refresh_output_layer(
-        key_output, close_workspace(work), exponent, data, prior, unknown_number=unknown_number
-    )
+    unknown = {"unknown_number": unknown_number, "unknown_noise": unknown_noise}
+    state, _ = refresh_output_layer(key_output, close_workspace(work), exponent, data, prior, **unknown)
     return state, accepted
 
 
@@ -76,6 +76,7 @@ def superposed_round(
     *,
     n_parts: int,
     unknown_number: bool = False,
+    unknown_noise: bool = True,
 ) -> tuple[State, jax.Array]:
     """`collapsed_round` of one part after the other, given the coefficients of the other parts.
 
@@ -99,7 +100,7 @@ def superposed_round(
         present, own = is_present(particle.normals), is_present(part.normals)
         attending = (present @ particle.attends.astype(float)) - (own @ part.attends.astype(float))
         elsewhere = Elsewhere(attending, present.sum() - own.sum(), n_places - size)
-        others = fitted - function_at(part, data)
+        others = fitted - scaled_values(part, data)
         residuals = data._replace(response=data.response - others)
         *keys, key_draw = jax.random.split(key, 3)
         work = open_workspace(part, residuals, elsewhere)
@@ -107,27 +108,13 @@ def superposed_round(
             keys, work, exponent, residuals, known, -(-n_visits // n_parts), unknown_number=unknown_number
         )
         part = draw_output_layer(key_draw, close_workspace(work), exponent, prior)
-        return (_put(particle, number * size, part), others + function_at(part, data)), accepted
+        return (_put(particle, number * size, part), others + scaled_values(part, data)), accepted
 
     items = jnp.arange(n_parts), jax.random.split(key_parts, n_parts)
-    (particle, _), accepted = jax.lax.scan(move_part, (particle, function_at(particle, data)), items)
-    state, _ = refresh_output_layer(
-        key_output, make_state(particle, data), exponent, data, prior, unknown_number=unknown_number
-    )
+    (particle, _), accepted = jax.lax.scan(move_part, (particle, scaled_values(particle, data)), items)
+    unknown = {"unknown_number": unknown_number, "unknown_noise": unknown_noise}
+    state, _ = refresh_output_layer(key_output, make_state(particle, data), exponent, data, prior, **unknown)
     return state, accepted.mean()
-
-
-def function_at(particle: Particle, data: Data) -> jax.Array:
-    """The function on every row, scaled as the rows are: (n_blocks, block)."""
-    planes, coefficients = lift(particle.normals, particle.offsets), particle.coefficients.astype(data.inputs.dtype)
-
-    def of_block(inputs: jax.Array) -> jax.Array:
-        return coefficients[0] * inputs[-1] + jnp.matmul(
-            coefficients[1:], relu_features(planes, inputs), precision=EXACT
-        )
-
-    values: jax.Array = jax.lax.map(of_block, data.inputs)
-    return values
 
 
 def _move_units(

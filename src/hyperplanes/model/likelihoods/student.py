@@ -1,0 +1,86 @@
+"""Noise with heavy tails: Student's t distribution with unknown degrees of freedom."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import gammaln
+
+from hyperplanes.model.data import Data
+from hyperplanes.model.likelihoods.polya_gamma import draw_gammas
+from hyperplanes.model.likelihoods.rows import gaussian_rows, responses, row_weights, values
+from hyperplanes.model.likelihoods.unknowns import Unknowns, output_of
+from hyperplanes.process import normal_quantiles, uniforms
+
+FEWEST_DEGREES = 2.0
+"""So that noise has a variance."""
+DEGREES_SHAPE = 2.0
+DEGREES_RATE = 0.1
+"""Degrees of freedom beyond the fewest have the gamma prior that Juárez & Steel (2010) give to all of them."""
+LEAST_MORE = 1e-12
+"""What rounding leaves of the degrees beyond the fewest is positive."""
+N_WALKS = 4
+LONGEST_STEP = 0.8
+"""Standard deviation of the log of the degrees of freedom in the longest of the steps of a random walk; each is half as
+long as the one before."""
+
+
+@dataclass(frozen=True)
+class Student:
+    """The response is f + sigma t, t with nu degrees of freedom."""
+
+    unknown_noise: ClassVar[bool] = True
+    n_outputs: ClassVar[int] = 1
+    has_spread: ClassVar[bool] = False
+
+    def draw_degrees(self, key: jax.Array) -> jax.Array:
+        """Draw the degrees of freedom from their prior."""
+        return FEWEST_DEGREES + draw_gammas(key, jnp.full(1, DEGREES_SHAPE))[0] / DEGREES_RATE
+
+    def log_likelihood(self, unknowns: Unknowns, data: Data) -> jax.Array:
+        """Log likelihood of all rows."""
+        return self._log_density(unknowns.degrees, *_standardised(unknowns, data), data)
+
+    def given_auxiliaries(
+        self, key: jax.Array, unknowns: Unknowns, output: jax.Array | int, data: Data, exponent: jax.Array
+    ) -> Data:
+        """Rows given precisions: (1 + u)^-a is the mean of exp(-lambda u) over lambda ~ Gamma(a)."""
+        squares, _ = _standardised(unknowns, data)
+        degrees, counts = unknowns.degrees, (exponent * row_weights(data)).astype(squares.dtype)
+        shapes = 0.5 * (degrees + 1).astype(squares.dtype) * jnp.maximum(counts, 1e-30)
+        precisions = 2 * draw_gammas(key, shapes) / (degrees.astype(squares.dtype) + squares)
+        precisions = jnp.where(counts > 0, precisions, 0)
+        return gaussian_rows(data, precisions, precisions * responses(data), exponent * data.n_rows)
+
+    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array) -> Unknowns:
+        """Move the degrees of freedom, with the precisions of rows integrated out."""
+        squares, noise_variance = _standardised(unknowns, data)
+
+        def log_target(log_more: jax.Array) -> jax.Array:
+            more = jnp.exp(log_more)
+            density = self._log_density(FEWEST_DEGREES + more, squares, noise_variance, data)
+            return exponent * density + DEGREES_SHAPE * log_more - DEGREES_RATE * more
+
+        draws = uniforms(key, (2, N_WALKS))
+        steps = LONGEST_STEP * 0.5 ** jnp.arange(N_WALKS) * normal_quantiles(draws[0])
+        current = jnp.log(jnp.maximum(unknowns.degrees - FEWEST_DEGREES, LEAST_MORE))
+        found = log_target(current)
+        for step, height in zip(steps, draws[1], strict=True):
+            there = log_target(current + step)
+            accepted = jnp.log(height) < there - found
+            current, found = jnp.where(accepted, current + step, current), jnp.where(accepted, there, found)
+        return unknowns._replace(degrees=FEWEST_DEGREES + jnp.exp(current))
+
+    @staticmethod
+    def _log_density(degrees: jax.Array, squares: jax.Array, noise_variance: jax.Array, data: Data) -> jax.Array:
+        constant = gammaln(0.5 * (degrees + 1)) - gammaln(0.5 * degrees) - 0.5 * jnp.log(jnp.pi * degrees)
+        tails = jnp.sum(row_weights(data) * jnp.log1p(squares / degrees), dtype=jnp.float64)
+        return data.n_rows * (constant - 0.5 * jnp.log(noise_variance)) - 0.5 * (degrees + 1) * tails
+
+
+def _standardised(unknowns: Unknowns, data: Data) -> tuple[jax.Array, jax.Array]:
+    """Squares of the errors of each row over the noise variance, and that variance."""
+    network = output_of(unknowns, 0)
+    errors = responses(data) - values(network, data)
+    return errors**2 / network.noise_variance.astype(errors.dtype), network.noise_variance

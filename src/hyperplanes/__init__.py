@@ -2,9 +2,16 @@
 
 from importlib.metadata import version
 
-from hyperplanes.estimators import HyperplaneProcessRegressor, HyperplanesWarning
+from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor, HyperplanesWarning
 from hyperplanes.inference import Posterior
 from hyperplanes.model import Prior, paper_prior
 
 __version__ = version("hyperplanes")
-__all__ = ["HyperplaneProcessRegressor", "HyperplanesWarning", "Posterior", "Prior", "paper_prior"]
+__all__ = [
+    "HyperplaneProcessClassifier",
+    "HyperplaneProcessRegressor",
+    "HyperplanesWarning",
+    "Posterior",
+    "Prior",
+    "paper_prior",
+]

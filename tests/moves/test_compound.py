@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from joint import COMPILER_OPTIONS, UNKNOWN_NUMBER, function_values
-from p_values import LEVEL, same_distribution_p_value
 
 from hyperplanes.model import Data, Particle, Prior, draw_prior, is_present, make_data
 from hyperplanes.model.likelihoods import Bernoulli, Likelihood, Multinomial, Student, Unknowns, Varying
 from hyperplanes.moves import collapsed_round, superposed_round
 from hyperplanes.moves.compound import Visits, compound_round
+from p_values import LEVEL, same_distribution_p_value
 
 N_PRIOR = 200_000
 N_CHAINS = 10_000

@@ -47,9 +47,9 @@ class Diagnostics(NamedTuple):
     late_acceptance: float
     """The same over the last quarter of the steps."""
     noise_std: float
-    """Posterior standard deviation of the noise (root of the mean variance), in the user's units."""
+    """Posterior standard deviation of the noise (root of the mean variance), in the user's units; 0 for classes."""
     noise_floor: float
-    """Least noise that the prior lets these many rows show, in the user's units."""
+    """Least noise that the prior lets these many rows show, in the user's units; 0 where there is no such prior."""
     n_failed: int
     """Particles that were lost on the way because their likelihood was not a number, over all steps."""
     n_singular: int
@@ -78,6 +78,12 @@ class FitSummary(NamedTuple):
     """Whether the response has no variation."""
     number_given: bool = True
     """Whether the user gave the number of hyperplanes."""
+    likelihood: str = "constant"
+    """Kind of noise, or "bernoulli" or "multinomial" for classes."""
+    noise_variance: float = 0.0
+    """Posterior mean in the units of the model, over the rows where it varies; 0 for classes."""
+    log_evidences: tuple[tuple[str, float], ...] = ()
+    """Of each likelihood that was tried, in the user's units."""
 
 
 def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
@@ -105,8 +111,8 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
         n_ancestors=int(posterior.trace.n_ancestors[-1]),
         acceptance=float(np.mean(acceptance)),
         late_acceptance=float(np.mean(acceptance[-max(len(acceptance) // 4, 1) :])),
-        noise_std=summary.response_scale * _noise_std(posterior),
-        noise_floor=summary.response_scale * _noise_floor(summary.prior, summary.n_rows),
+        noise_std=summary.response_scale * float(np.sqrt(summary.noise_variance)),
+        noise_floor=summary.response_scale * _noise_floor(summary),
         n_failed=int(np.sum(posterior.trace.n_failed)),
         n_singular=posterior.n_singular,
         warnings=(),
@@ -167,13 +173,12 @@ def warn(diagnostics: Diagnostics, stacklevel: int) -> None:
         warnings.warn(message, HyperplanesWarning, stacklevel=stacklevel + 1)
 
 
-def _noise_std(posterior: Posterior) -> float:
-    return float(np.sqrt(np.exp(posterior.log_weights) @ posterior.noise_variance))
-
-
-def _noise_floor(prior: Prior, n_rows: float) -> float:
+def _noise_floor(summary: FitSummary) -> float:
     """Root of the mean of IG(a0 + N/2, b0): the noise that a perfect fit of all rows would show, within our bounds."""
-    variance = prior.noise_scale / (prior.noise_shape + max(n_rows, 1.0) / 2 - 1)
+    if summary.likelihood not in ("constant", "student"):
+        return 0.0
+    prior = summary.prior
+    variance = prior.noise_scale / (prior.noise_shape + max(summary.n_rows, 1.0) / 2 - 1)
     return float(np.sqrt(max(variance, np.exp(LOG_VARIANCES[0]))))
 
 

@@ -4,8 +4,8 @@ Where the border between two boxes is uncertain, so is the part that a row belon
 is the mixture of what both parts say: its mean does not jump, and it is as wide as they disagree.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.inference import Subdomains
 from hyperplanes.inference.subdomains import Indices
+from hyperplanes.model.classes import Ballots
 from hyperplanes.model.prediction import ROWS_AT_ONCE, Mixture, quantiles_of
+
+Predicted = TypeVar("Predicted", Mixture, Ballots)
 
 
 class Mosaic(NamedTuple):
@@ -62,37 +65,48 @@ class Mosaic(NamedTuple):
             if len(own):
                 found[own] = self.parts[number].quantiles(inputs[own], levels, target=target, max_bytes=max_bytes)
         waiting = np.flatnonzero(uncertain)
+
+        def mixture_of(part: Part, inputs: Floats) -> Mixture:
+            return part.mixture(inputs, max_bytes=max_bytes)
+
         for start in range(0, len(waiting), ROWS_AT_ONCE):
             rows = waiting[start : start + ROWS_AT_ONCE]
-            for those, mixture in self._mixtures(inputs[rows], max_bytes):
+            for those, mixture in self.joined(inputs[rows], mixture_of):
                 found[rows[those]] = quantiles_of(mixture, levels, target=target)
         return found
 
-    def draw(self, rng: np.random.Generator, inputs: Floats, n_draws: int, *, target: str, max_bytes: int) -> Floats:
-        """Draws (n, n_draws) of new responses, or of the function; each has borders of its own."""
+    def draw(
+        self, rng: np.random.Generator, inputs: Floats, n_draws: int, of_part: Callable[[Part, Floats], Floats]
+    ) -> Floats:
+        """Draws (n, n_draws, ...), made by `of_part` for the rows of each part; each has borders of its own."""
         borders = [self.subdomains.draw_borders(rng) for _ in range(n_draws)]
-        found = np.zeros((len(inputs), n_draws))
+        found: Floats | None = None
         for number, (rows, shares) in self.subdomains.members(inputs).items():
-            draws = self.parts[number].draw(rng, inputs[rows], n_draws, target=target, max_bytes=max_bytes)
-            belongs = np.ones(draws.shape, dtype=bool)
+            draws = of_part(self.parts[number], inputs[rows])
+            belongs = np.ones((len(rows), n_draws), dtype=bool)
             uncertain = np.flatnonzero(shares < 1)
             if len(uncertain):
                 there = [self.subdomains.part_of(inputs[rows[uncertain]], border) == number for border in borders]
                 belongs[uncertain] = np.column_stack(there)
-            found[rows] = np.where(belongs, draws, found[rows])
-        return found
+            if found is None:
+                found = np.zeros((len(inputs), *draws.shape[1:]))
+            chosen, draw = np.nonzero(belongs)
+            found[rows[chosen], draw] = draws[chosen, draw]
+        return np.zeros((len(inputs), n_draws)) if found is None else found
 
-    def _mixtures(self, inputs: Floats, max_bytes: int) -> Iterator[tuple[Indices, Mixture]]:
-        """Rows that may be in the same parts, and the mixture of these parts at each of them."""
+    def joined(
+        self, inputs: Floats, of_part: Callable[[Part, Floats], Predicted]
+    ) -> Iterator[tuple[Indices, Predicted]]:
+        """Rows that may be in the same parts, and the mixture of what `of_part` says of these parts at each row."""
         shares = np.zeros((len(inputs), len(self.parts)))
         for number, (rows, of_rows) in self.subdomains.members(inputs).items():
             shares[rows, number] = of_rows
         patterns, which = np.unique(shares > 0, axis=0, return_inverse=True)
         for k, pattern in enumerate(patterns):
             rows, numbers = np.flatnonzero(which.ravel() == k), np.flatnonzero(pattern)
-            several = [self.parts[number].mixture(inputs[rows], max_bytes=max_bytes) for number in numbers]
+            several = [of_part(self.parts[number], inputs[rows]) for number in numbers]
             weighted = [
                 each._replace(weights=shares[rows, number] * each.weights[:, None])
                 for number, each in zip(numbers, several, strict=True)
             ]
-            yield rows, Mixture(*(np.concatenate(leaves) for leaves in zip(*weighted, strict=True)))
+            yield rows, type(several[0])(*(np.concatenate(leaves) for leaves in zip(*weighted, strict=True)))

@@ -1,8 +1,10 @@
 """Parts: independent fits, each with the scales of its own rows, that speak the user's units."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
@@ -10,11 +12,22 @@ import joblib
 import numpy as np
 
 from hyperplanes.estimators.diagnostics import FitSummary
-from hyperplanes.estimators.scaling import Floats, Scaler, input_scaler, is_constant, range_scaler, response_scaler
+from hyperplanes.estimators.scaling import (
+    UNSCALED,
+    Floats,
+    Scaler,
+    input_scaler,
+    is_constant,
+    range_scaler,
+    response_scaler,
+)
 from hyperplanes.estimators.tables import merge_copies
 from hyperplanes.inference import Observer, Posterior, Settings, average, fit
-from hyperplanes.model import Prior, prediction
-from hyperplanes.model.prediction import Mixture
+from hyperplanes.model import Prior, classes, prediction
+from hyperplanes.model.classes import Ballots
+from hyperplanes.model.likelihoods import Bernoulli, Likelihood, Multinomial, Student, Varying
+from hyperplanes.model.prediction import ROWS_AT_ONCE, Mixture
+from hyperplanes.model.prediction import average as average_over
 
 MOST_FAILURES = 3
 """How often workers may be killed, and no part be done meanwhile, before it is an error."""
@@ -49,6 +62,28 @@ class StoredRows(NamedTuple):
             raise FileNotFoundError(f"{self.path} is not on this worker: fit_dataset needs a folder that all share")
         rows = np.fromfile(self.path).reshape(-1, self.n_columns + 1)
         return Rows(*merge_copies(rows, np.ones(len(rows))))
+
+
+NOISES: Mapping[str, Likelihood | None] = MappingProxyType(
+    {"constant": None, "varying": Varying(), "student": Student()}
+)
+"""Kinds of noise of a regression."""
+
+
+class Family(NamedTuple):
+    """What the distribution of the response may be."""
+
+    noises: tuple[str, ...] = ("constant",)
+    """Of a regression: some of `NOISES`, of which the evidence chooses one."""
+    n_classes: int = 0
+    """Of a classification; its response is the number of a class."""
+
+    @property
+    def likelihoods(self) -> Mapping[str, Likelihood | None]:
+        """Those to choose from, by name."""
+        if self.n_classes == 0:
+            return {name: NOISES[name] for name in self.noises}
+        return {"bernoulli": Bernoulli()} if self.n_classes == 2 else {"multinomial": Multinomial(self.n_classes)}
 
 
 class Part(NamedTuple):
@@ -99,6 +134,16 @@ class Part(NamedTuple):
         draws = prediction.draw(rng, self.posterior, rows, n_draws, target=target, max_bytes=max_bytes)
         return self.response_scaler.to_user(draws)
 
+    def ballots(self, inputs: Floats, *, max_bytes: int) -> Ballots:
+        """Probabilities of the classes at each row."""
+        blocks = list(classes.ballots(self.posterior, self.input_scaler.to_model(inputs), max_bytes))
+        return blocks[0]._replace(probabilities=np.concatenate([block.probabilities for block in blocks], axis=2))
+
+    def draw_probabilities(self, rng: np.random.Generator, inputs: Floats, n_draws: int, *, max_bytes: int) -> Floats:
+        """Draws (n, n_draws, n_classes) of the probabilities of the classes."""
+        rows = self.input_scaler.to_model(inputs)
+        return classes.draw_probabilities(rng, self.posterior, rows, n_draws, max_bytes=max_bytes)
+
     def log_density(self, inputs: Floats, response: Floats, *, max_bytes: int) -> Floats:
         """Log predictive density of each response."""
         rows, values = self.input_scaler.to_model(inputs), self.response_scaler.to_model(response)
@@ -106,27 +151,56 @@ class Part(NamedTuple):
         return density - np.log(self.response_scaler.scale_)
 
 
-def fit_part(seed: int, rows: Rows, prior: Prior, settings: Settings, observe: Observer | None = None) -> Part:
-    """Draw the posterior of some rows."""
+def fit_part(
+    seed: int,
+    rows: Rows,
+    prior: Prior,
+    settings: Settings,
+    family: Family,
+    observe: Observer | None = None,
+) -> Part:
+    """Draw the posterior of some rows with the likelihood that has the largest evidence."""
     inputs = input_scaler(rows.inputs, rows.row_weights) if prior.reach == 0 else range_scaler(rows.inputs)
-    response = response_scaler(rows.response, rows.row_weights)
-    posterior = fit(
-        jax.random.key(seed),
-        inputs.to_model(rows.inputs),
-        response.to_model(rows.response),
-        rows.row_weights,
-        prior=prior,
-        settings=settings,
-        observe=observe,
-    )
+    of_classes = family.n_classes > 0
+    response = UNSCALED if of_classes else response_scaler(rows.response, rows.row_weights)
+    scaled, likelihoods = inputs.to_model(rows.inputs), family.likelihoods
+    if settings.budget is not None:
+        settings = replace(settings, budget=settings.budget / len(likelihoods))
+    posteriors = {
+        name: fit(
+            jax.random.key(seed),
+            scaled,
+            response.to_model(rows.response),
+            rows.row_weights,
+            prior=prior,
+            settings=settings,
+            likelihood=likelihood,
+            observe=observe,
+        )
+        for name, likelihood in likelihoods.items()
+    }
+    best = max(posteriors, key=lambda name: posteriors[name].log_evidence)
+    n_rows = float(rows.row_weights.sum())
     summary = FitSummary(
         prior=prior,
-        n_rows=float(rows.row_weights.sum()),
+        n_rows=n_rows,
         response_scale=float(response.scale_),
-        constant_response=is_constant(rows.response),
+        constant_response=not of_classes and is_constant(rows.response),
         number_given=settings.n_hyperplanes is not None,
+        likelihood=best,
+        noise_variance=0.0 if of_classes else mean_noise(posteriors[best], scaled, settings.memory_budget),
+        log_evidences=tuple(
+            (name, one.log_evidence - n_rows * float(np.log(response.scale_))) for name, one in posteriors.items()
+        ),
     )
-    return Part(posterior, inputs, response, summary)
+    return Part(posteriors[best], inputs, response, summary)
+
+
+def mean_noise(posterior: Posterior, inputs: Floats, max_bytes: int) -> float:
+    """Posterior mean of the noise variance, over some rows."""
+    some = inputs[:: max(1, len(inputs) // ROWS_AT_ONCE)]
+    found = [average_over(each.weights, each.variances) for each in prediction.mixtures(posterior, some, max_bytes)]
+    return float(np.mean(np.concatenate(found)))
 
 
 def average_parts(seed: int, parts: Sequence[Part], rows: Rows, *, max_bytes: int) -> Part:
@@ -145,7 +219,12 @@ def average_parts(seed: int, parts: Sequence[Part], rows: Rows, *, max_bytes: in
 
 
 def fit_parts(
-    seeds: Sequence[int], parts: Sequence[Rows | StoredRows], prior: Prior, settings: Settings, n_jobs: int | None
+    seeds: Sequence[int],
+    parts: Sequence[Rows | StoredRows],
+    prior: Prior,
+    settings: Settings,
+    family: Family,
+    n_jobs: int | None,
 ) -> Iterator[tuple[int, Part]]:
     """Fit parts side by side, wherever joblib runs them; yields the number of each and its fit, as they are done.
 
@@ -158,7 +237,7 @@ def fit_parts(
     n_failures = 0
     while len(done) < len(parts):
         missing = [number for number in range(len(parts)) if number not in done]
-        jobs = (joblib.delayed(_fit_numbered)(k, seeds[k], parts[k], prior, settings) for k in missing)
+        jobs = (joblib.delayed(_fit_numbered)(k, seeds[k], parts[k], prior, settings, family) for k in missing)
         try:
             for number, part in joblib.Parallel(n_jobs, backend=backend, return_as=return_as)(jobs):
                 n_failures = 0
@@ -181,6 +260,6 @@ def _active_backend() -> Any:
 
 
 def _fit_numbered(
-    number: int, seed: int, rows: Rows | StoredRows, prior: Prior, settings: Settings
+    number: int, seed: int, rows: Rows | StoredRows, prior: Prior, settings: Settings, family: Family
 ) -> tuple[int, Part]:
-    return number, fit_part(seed, rows.load(), prior, settings)
+    return number, fit_part(seed, rows.load(), prior, settings, family)

@@ -1,34 +1,26 @@
 """Regression with a Poisson process of hyperplanes."""
 
 import time
-from dataclasses import replace
-from functools import partial
 from os import PathLike
-from typing import Any, Literal, Self, TypeAlias, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hyperplanes.estimators import settings as checked
-from hyperplanes.estimators.columns import Columns
 from hyperplanes.estimators.datasets import divided_dataset, write_predictions
-from hyperplanes.estimators.decomposition import DECOMPOSITIONS, DOMAINS, Decomposition
-from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, judge_time, warn
-from hyperplanes.estimators.division import Division, divided_table
-from hyperplanes.estimators.mosaic import Mosaic
-from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
-from hyperplanes.estimators.parts import Part
-from hyperplanes.estimators.scaling import Floats, Scaler
-from hyperplanes.estimators.tables import Table, read_inputs, read_labelled_table, read_training_table
-from hyperplanes.inference import SAMPLERS, Posterior, Settings, Subdomains, predicting_on
+from hyperplanes.estimators.decomposition import DOMAINS
+from hyperplanes.estimators.division import divided_table
+from hyperplanes.estimators.parts import NOISES, Family, Part
+from hyperplanes.estimators.process import HyperplaneProcess, RandomState
+from hyperplanes.estimators.scaling import Floats
+from hyperplanes.estimators.tables import Table, read_labelled_table, read_training_table
+from hyperplanes.inference import predicting_on
 from hyperplanes.model import Prior
 
-RandomState: TypeAlias = int | np.random.RandomState | None
 
-
-class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class HyperplaneProcessRegressor(RegressorMixin, HyperplaneProcess):  # type: ignore[misc]  # scikit-learn has no types
     """Bayesian two-layer ReLU network whose hidden units are a Poisson process of hyperplanes.
 
     Annealed sequential Monte Carlo draws the posterior; predictions average over it. Inputs and response are scaled
@@ -77,6 +69,10 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     device : str, optional
         "cpu", "gpu" or another kind of device that JAX knows, of which all share the particles, or one of them such as
         "gpu:1". By default the kind that JAX prefers. A fitted model predicts where there is no such device, too.
+    noise : {"constant", "varying", "student", "auto"}, default="constant"
+        "constant" is Gaussian with the same variance everywhere. "varying" is Gaussian with a standard deviation that
+        depends on the inputs through a process of hyperplanes of its own, "student" has heavy tails, with degrees of
+        freedom that are inferred. "auto" fits each and takes the one with the largest evidence (``noise_``).
 
     Attributes
     ----------
@@ -118,15 +114,6 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
     True
     """
 
-    parts_: tuple[Part, ...]
-    subdomains_: Subdomains
-    log_evidence_: float
-    log_evidence_error_: float
-    diagnostics_: Diagnostics
-    n_hyperplanes_: NumberOfHyperplanes
-    columns_: Columns
-    input_range_: Floats
-
     def __init__(
         self,
         n_hyperplanes: int | str = "auto",
@@ -143,6 +130,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         prior: Prior | None = None,
         memory_budget: float = 1.0,
         device: str | None = None,
+        noise: str = "constant",
     ) -> None:
         self.n_hyperplanes = n_hyperplanes
         self.n_particles = n_particles
@@ -158,6 +146,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         self.prior = prior
         self.memory_budget = memory_budget
         self.device = device
+        self.noise = noise
 
     def fit(self, X: Table, y: Table, sample_weight: Table | None = None) -> Self:
         """Draw the posterior.
@@ -187,7 +176,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         start = time.monotonic()
         settings, decomposition = self._inference_settings(), self._decomposition()
         table = read_training_table(self, X, y, sample_weight)
-        self._fit(divided_table(table, decomposition.cut), decomposition, settings, start)
+        self._fit(divided_table(table, decomposition.cut), decomposition, settings, self._family(), start)
         return self
 
     def fit_dataset(self, source: Any, target: str, folder: str | PathLike[str] | None = None) -> Self:
@@ -222,69 +211,25 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         start = time.monotonic()
         checked.one_of("decomposition", self.decomposition, tuple(DOMAINS))
         settings, decomposition = self._inference_settings(), self._decomposition()
-        (seed,), shown = _draw_seeds(self.random_state, 1), decomposition.shown
+        (seed,), shown = self._draw_seeds()(1), decomposition.shown
         with divided_dataset(
             self, source, target, decomposition.cut, seed=seed, shown=shown, folder=folder
         ) as division:
-            self._fit(division, decomposition, settings, start)
+            self._fit(division, decomposition, settings, self._family(), start)
         return self
 
-    def _fit(self, division: Division, decomposition: Decomposition, settings: Settings, start: float) -> None:
-        if settings.budget is not None:
-            left = settings.budget - (time.monotonic() - start)
-            settings = replace(settings, budget=max(left, 0.01 * settings.budget))
-        prior = checked.read_prior(self.prior, settings.sampler, division.input_range.shape[1])
-        fitted, parts = decomposition.fit(division, prior, settings, partial(_draw_seeds, self.random_state))
-        posteriors = [part.posterior for part in parts]
-        joined = join_diagnostics([diagnose(part.posterior, part.summary) for part in fitted])
-        diagnostics = judge_time(joined, time.monotonic() - start, self.budget)
-        self._adopt(
-            division.column_attributes
-            | {
-                "columns_": division.columns,
-                "input_range_": division.input_range,
-                "subdomains_": division.subdomains,
-                "parts_": parts,
-                "n_hyperplanes_": summarise_number(*posteriors),
-                "log_evidence_": float(np.sum([part.log_evidence for part in parts])),
-                "log_evidence_error_": float(np.linalg.norm([one.log_evidence_error for one in posteriors])),
-                "diagnostics_": diagnostics,
-            }
-        )
-        warn(diagnostics, stacklevel=3)
-
-    def _decomposition(self) -> Decomposition:
-        if self.decomposition is not None:
-            checked.one_of("decomposition", self.decomposition, DECOMPOSITIONS)
-        return Decomposition(
-            kind=self.decomposition,
-            n_parts=checked.positive_integer("n_parts", self.n_parts),
-            blend=checked.share("blend", self.blend, most=0.5),
-            n_jobs=self.n_jobs,
-            shown=checked.flag("progress", self.progress),
-        )
+    def _family(self) -> Family:
+        noise = checked.one_of("noise", self.noise, (*NOISES, "auto"))
+        if noise != "constant" and (self.sampler == "paper" or self.decomposition == "paper-intensity"):
+            raise ValueError(f"noise must be 'constant' for the paper's sampler and 'paper-intensity', got {noise!r}")
+        return Family(tuple(NOISES) if noise == "auto" else (noise,))
 
     @property
-    def posterior_(self) -> Posterior:
-        """Particles in model units, of a fit that is a single part."""
-        return self._single_part().posterior
-
-    @property
-    def input_scaler_(self) -> Scaler:
-        """Between the user's units of the inputs and the model's, of a fit that is a single part."""
-        return self._single_part().input_scaler
-
-    @property
-    def response_scaler_(self) -> Scaler:
-        """Between the user's units of the response and the model's, of a fit that is a single part."""
-        return self._single_part().response_scaler
-
-    def _single_part(self) -> Part:
-        parts: tuple[Part, ...] = vars(self).get("parts_", ())
-        if len(parts) != 1:
-            found = f"a fit of {len(parts)} parts has a posterior and scalers for each: see parts_"
-            raise AttributeError(found if parts else "not fitted yet")
-        return parts[0]
+    def noise_(self) -> str:
+        """Kind of noise of the fit: "constant", "varying" or "student"; "several" where its parts differ."""
+        check_is_fitted(self)
+        kinds = {part.summary.likelihood for part in self.parts_}
+        return kinds.pop() if len(kinds) == 1 else "several"
 
     @overload
     def predict(self, X: Table, return_std: Literal[False] = False) -> Floats: ...
@@ -310,7 +255,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             Standard deviation of a new response, noise included. Only if ``return_std``.
         """
         inputs, max_bytes = self._inputs(X), self._max_bytes()
-        mosaic = Mosaic(self.subdomains_, self.parts_)
+        mosaic = self._mosaic()
         predict = mosaic.mean_and_std if return_std else mosaic.mean
         with predicting_on(self.device):
             return predict(inputs, max_bytes=max_bytes)
@@ -335,7 +280,7 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         tails = checked.tails(coverage)
         target = checked.one_of("target", target, checked.TARGETS)
         inputs, max_bytes = self._inputs(X), self._max_bytes()
-        mosaic = Mosaic(self.subdomains_, self.parts_)
+        mosaic = self._mosaic()
         with predicting_on(self.device):
             return mosaic.quantiles(inputs, tails, target=target, max_bytes=max_bytes)
 
@@ -389,11 +334,14 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         n_draws = checked.positive_integer("n_draws", n_draws)
         target = checked.one_of("target", target, checked.TARGETS)
         inputs, max_bytes = self._inputs(X), self._max_bytes()
-        seeds = _draw_seeds(self.random_state if random_state is None else random_state, 1)
-        rng = np.random.default_rng(seeds[0])
-        mosaic = Mosaic(self.subdomains_, self.parts_)
+        rng = np.random.default_rng(self._draw_seeds(random_state)(1)[0])
+        mosaic = self._mosaic()
+
+        def draw(part: Part, inputs: Floats) -> Floats:
+            return part.draw(rng, inputs, n_draws, target=target, max_bytes=max_bytes)
+
         with predicting_on(self.device):
-            return mosaic.draw(rng, inputs, n_draws, target=target, max_bytes=max_bytes)
+            return mosaic.draw(rng, inputs, n_draws, draw)
 
     def log_predictive_density(self, X: Table, y: Table) -> Floats:
         """Log density of each response under the posterior predictive distribution, in the user's units.
@@ -412,40 +360,6 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
         """
         check_is_fitted(self)
         inputs, response = read_labelled_table(self, X, y, self.columns_)
-        mosaic = Mosaic(self.subdomains_, self.parts_)
+        mosaic = self._mosaic()
         with predicting_on(self.device):
             return mosaic.log_density(inputs, response, max_bytes=self._max_bytes())
-
-    def _inference_settings(self) -> Settings:
-        return Settings(
-            sampler=checked.one_of("sampler", self.sampler, tuple(SAMPLERS)),
-            n_hyperplanes=checked.read_n_hyperplanes(self.n_hyperplanes, self.sampler),
-            n_particles=checked.integer("n_particles", self.n_particles),
-            n_steps=None if self.n_steps is None else checked.integer("n_steps", self.n_steps),
-            budget=None if self.budget is None else checked.seconds("budget", self.budget),
-            device=checked.read_device(self.device),
-            n_threads=checked.n_threads(self.n_jobs),
-            memory_budget=self._max_bytes(),
-        )
-
-    def _max_bytes(self) -> int:
-        return checked.n_bytes("memory_budget", self.memory_budget)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _inputs(self, X: Table) -> Floats:
-        check_is_fitted(self)
-        return read_inputs(self, X, self.columns_)
-
-    def _adopt(self, fitted: dict[str, Any]) -> None:
-        """Replace all fitted attributes at once, so that an interruption never leaves half of them."""
-        kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
-        self.__dict__ = kept | fitted
-
-
-def _draw_seeds(random_state: RandomState, n_seeds: int) -> list[int]:
-    seeds: list[int] = check_random_state(random_state).randint(2**32, size=n_seeds, dtype=np.uint32).tolist()
-    return seeds

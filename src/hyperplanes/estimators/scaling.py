@@ -47,6 +47,10 @@ class Scaler(NamedTuple):
         return np.where(constant, self.center_, self.center_ + np.where(constant, 0.0, self.scale_) * values)
 
 
+UNSCALED = Scaler(center_=np.zeros(()), scale_=np.ones(()))
+"""For a response that is the number of a class."""
+
+
 def range_scaler(inputs: Floats) -> Scaler:
     """Scale each column from its smallest and largest value to -1 and 1, as the paper does.
 

@@ -25,14 +25,21 @@ class Unknowns(NamedTuple):
 class Likelihood(Hashable, Protocol):
     """Distribution of the response given the networks, for one particle.
 
-    It has `n_outputs` networks and perhaps one of the spread. `unknown_noise` says whether there is a noise variance to
-    draw; otherwise it is 1. A likelihood draws auxiliary variables given which it is Gaussian in one output, so that
-    the coefficients of that can be integrated out.
+    A likelihood draws auxiliary variables given which it is Gaussian in one output, so that the coefficients of that
+    can be integrated out.
     """
 
-    unknown_noise: bool
-    n_outputs: int
-    has_spread: bool
+    @property
+    def n_outputs(self) -> int:
+        """Number of networks, without that of the spread."""
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether the noise has a network of its own."""
+
+    @property
+    def unknown_noise(self) -> bool:
+        """Whether there is a noise variance to draw; otherwise it is 1."""
 
     def draw_degrees(self, key: jax.Array) -> jax.Array:
         """Draw the degrees of freedom of the noise from their prior."""

@@ -1,0 +1,318 @@
+"""Classification with Poisson processes of hyperplanes."""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d, compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
+
+from hyperplanes.estimators import settings as checked
+from hyperplanes.estimators.division import divided_table
+from hyperplanes.estimators.parts import Family, Part
+from hyperplanes.estimators.process import HyperplaneProcess, RandomState
+from hyperplanes.estimators.scaling import Floats
+from hyperplanes.estimators.tables import Table, read_training_table
+from hyperplanes.inference import predicting_on
+from hyperplanes.inference.subdomains import Indices
+from hyperplanes.model import Prior
+from hyperplanes.model.classes import Ballots
+from hyperplanes.model.prediction import ROWS_AT_ONCE
+
+Labels = NDArray[Any]
+
+
+class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: ignore[misc]  # scikit-learn has no types
+    """Bayesian two-layer ReLU network for classes, whose hidden units are a Poisson process of hyperplanes.
+
+    Two classes have one network, of the log odds of the second; more have one each, and the probability of a class is
+    proportional to the exponential of its network. Annealed sequential Monte Carlo draws the posterior.
+
+    Parameters
+    ----------
+    n_hyperplanes : int or "auto", default="auto"
+        Hidden units of each network, and of each part where there is a decomposition. "auto" infers their number.
+    n_particles : int, default=200
+        Draws that stand for the posterior.
+    n_steps : int, optional
+        Annealing steps from prior to posterior. By default their number and length adapt to the data.
+    budget : float, optional
+        Seconds that ``fit`` should take, as of the regressor.
+    decomposition : {"intensity", "domain", "paper-domain"}, optional
+        As of the regressor.
+    n_parts : int, default=4
+        Parts where there is a decomposition.
+    blend : float, default=0.0
+        How far from a cut between two boxes predictions go over from one to the other, as of the regressor.
+    class_weight : dict or "balanced", optional
+        How often rows of each class count: {label: weight}, or inversely to how frequent the class is. It changes the
+        probabilities as if the rows had been there as often.
+    n_jobs : int, optional, default=-1
+        Threads; -1 uses all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed. The same seed gives the same result, where there is no ``budget``.
+    progress : bool, default=False
+        Whether to show a progress bar on stderr.
+    prior : Prior, optional
+        Prior of each network, of scaled inputs and log odds. By default ``Prior()``.
+    memory_budget : float, default=1.0
+        GiB that large temporary arrays may take, as of the regressor.
+    device : str, optional
+        "cpu", "gpu" or another kind of device that JAX knows, as of the regressor.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    parts_, subdomains_, log_evidence_, log_evidence_error_, diagnostics_, n_hyperplanes_, columns_, input_range_
+        As of the regressor. ``n_hyperplanes_`` counts those of the first network.
+    n_features_in_ : int
+        Columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if they had names that are all strings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperplanes import HyperplaneProcessClassifier
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> y = np.where(np.abs(X[:, 0]) < 0.5, "near", "far")
+    >>> model = HyperplaneProcessClassifier(n_hyperplanes=2, n_particles=100, random_state=0).fit(X, y)
+    >>> model.predict([[0.0], [0.9]]).tolist()
+    ['near', 'far']
+    """
+
+    sampler = "auto"
+    classes_: Labels
+
+    def __init__(
+        self,
+        n_hyperplanes: int | str = "auto",
+        n_particles: int = 200,
+        n_steps: int | None = None,
+        budget: float | None = None,
+        decomposition: str | None = None,
+        n_parts: int = 4,
+        blend: float = 0.0,
+        class_weight: Mapping[Any, float] | str | None = None,
+        n_jobs: int | None = -1,
+        random_state: RandomState = None,
+        progress: bool = False,
+        prior: Prior | None = None,
+        memory_budget: float = 1.0,
+        device: str | None = None,
+    ) -> None:
+        self.n_hyperplanes = n_hyperplanes
+        self.n_particles = n_particles
+        self.n_steps = n_steps
+        self.budget = budget
+        self.decomposition = decomposition
+        self.n_parts = n_parts
+        self.blend = blend
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+        self.prior = prior
+        self.memory_budget = memory_budget
+        self.device = device
+
+    def fit(self, X: Table, y: Table, sample_weight: Table | None = None) -> Self:
+        """Draw the posterior.
+
+        An interrupted fit leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            As of the regressor.
+        y : array-like of shape (n,)
+            Labels of at least two classes: text, numbers or truth values.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts: a weight of 2 is the same as the row twice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Warns
+        -----
+        HyperplanesWarning
+            If the fit may not deserve trust; the message says why and what to do.
+        """
+        start = time.monotonic()
+        settings, decomposition = self._inference_settings(), self._decomposition()
+        if self.decomposition == "paper-intensity":
+            raise ValueError("decomposition must not be 'paper-intensity', which averages responses, for classes")
+        labels = self._read_labels(y)
+        check_consistent_length(X, labels)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        counted = labels if weights is None else labels[weights > 0]
+        classes = np.unique(counted)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y must have two classes or more among rows that count, got one class: {classes.tolist()}"
+            )
+        if self.class_weight is not None:
+            of_class = compute_sample_weight(self.class_weight, labels)
+            weights = of_class if weights is None else of_class * weights
+        numbers = np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.float64)
+        table = read_training_table(self, X, numbers, weights)
+        division, family = divided_table(table, decomposition.cut), Family(n_classes=len(classes))
+        self._fit(division, decomposition, settings, family, start, {"classes_": classes})
+        return self
+
+    def predict(self, X: Table) -> Labels:
+        """Most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            New inputs.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+
+    def predict_proba(self, X: Table) -> Floats:
+        """Posterior mean of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            New inputs.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Rows sum to 1; columns are in the order of ``classes_``.
+        """
+        inputs = self._inputs(X)
+        found = np.zeros((len(inputs), len(self.classes_)))
+        for rows, ballots in self._ballots(inputs):
+            found[rows] = ballots.mean()
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    def predict_log_proba(self, X: Table) -> Floats:
+        """Logarithm of `predict_proba`."""
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+
+    def decision_function(self, X: Table) -> Floats:
+        """Log odds of the second of two classes, (n,); of each class against all others, (n, n_classes).
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            New inputs.
+        """
+        shares = np.clip(self.predict_proba(X), np.finfo(np.float64).tiny, None)
+        if len(self.classes_) == 2:
+            return np.asarray(np.log(shares[:, 1]) - np.log(shares[:, 0]))
+        others = np.clip(shares.sum(axis=1, keepdims=True) - shares, np.finfo(np.float64).tiny, None)
+        return np.asarray(np.log(shares) - np.log(others))
+
+    def predict_interval(self, X: Table, coverage: float = 0.95) -> Floats:
+        """Central credible intervals of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            New inputs.
+        coverage : float, default=0.95
+            Posterior probability that the interval holds the probability of the class.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes, 2)
+            Lower and upper ends.
+        """
+        tails, inputs = checked.tails(coverage), self._inputs(X)
+        found = np.zeros((len(inputs), len(self.classes_), 2))
+        for rows, ballots in self._ballots(inputs):
+            found[rows] = ballots.quantiles(tails)
+        return found
+
+    def sample(self, X: Table, n_draws: int = 1, target: str = "response", random_state: RandomState = None) -> Labels:
+        """Draw from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            New inputs.
+        n_draws : int, default=1
+            Draws of the whole vector; each takes one particle of every part.
+        target : {"response", "mean"}, default="response"
+            New labels, or the probabilities of the classes.
+        random_state : int, RandomState or None, default=None
+            Seed of the draws; None takes the estimator's.
+
+        Returns
+        -------
+        ndarray of shape (n, n_draws) or (n, n_draws, n_classes)
+            Labels, or probabilities.
+        """
+        n_draws = checked.positive_integer("n_draws", n_draws)
+        target = checked.one_of("target", target, checked.TARGETS)
+        inputs, max_bytes = self._inputs(X), self._max_bytes()
+        rng = np.random.default_rng(self._draw_seeds(random_state)(1)[0])
+
+        def draw(part: Part, inputs: Floats) -> Floats:
+            return part.draw_probabilities(rng, inputs, n_draws, max_bytes=max_bytes)
+
+        with predicting_on(self.device):
+            found = self._mosaic().draw(rng, inputs, n_draws, draw)
+        if target == "mean":
+            return found
+        numbers = np.sum(np.cumsum(found, axis=2) < rng.uniform(size=(*found.shape[:2], 1)), axis=2)
+        return np.asarray(self.classes_[np.minimum(numbers, len(self.classes_) - 1)])
+
+    def log_predictive_density(self, X: Table, y: Table) -> Floats:
+        """Log probability of each label under the posterior predictive distribution.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            Inputs.
+        y : array-like of shape (n,)
+            Labels; those that were not in training have probability 0.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            One value a row.
+        """
+        check_is_fitted(self)
+        labels = self._read_labels(y)
+        check_consistent_length(X, labels)
+        numbers = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
+        found = self.predict_log_proba(X)[np.arange(len(labels)), numbers]
+        return np.where(self.classes_[numbers] == labels, found, -np.inf)
+
+    @staticmethod
+    def _read_labels(y: Table) -> Labels:
+        if y is None:
+            raise ValueError("y must hold the labels of the classes, got None: a classifier requires y to be passed")
+        labels: Labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        return labels
+
+    def _ballots(self, inputs: Floats) -> Iterator[tuple[Indices, Ballots]]:
+        """What the particles say, at blocks of rows."""
+        max_bytes = self._max_bytes()
+
+        def of_part(part: Part, inputs: Floats) -> Ballots:
+            return part.ballots(inputs, max_bytes=max_bytes)
+
+        with predicting_on(self.device):
+            for start in range(0, len(inputs), ROWS_AT_ONCE):
+                block = np.arange(start, min(start + ROWS_AT_ONCE, len(inputs)))
+                for rows, ballots in self._mosaic().joined(inputs[block], of_part):
+                    yield block[rows], ballots

@@ -1,0 +1,163 @@
+"""What all estimators share: settings, fitting, and attributes of the fit."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from hyperplanes.estimators import settings as checked
+from hyperplanes.estimators.columns import Columns
+from hyperplanes.estimators.decomposition import DECOMPOSITIONS, Decomposition
+from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, judge_time, warn
+from hyperplanes.estimators.division import Division
+from hyperplanes.estimators.mosaic import Mosaic
+from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
+from hyperplanes.estimators.parts import Family, Part
+from hyperplanes.estimators.scaling import Floats, Scaler
+from hyperplanes.estimators.tables import Table, read_inputs
+from hyperplanes.inference import SAMPLERS, Posterior, Settings, Subdomains
+from hyperplanes.model import Prior
+
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+
+class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Base of the estimators."""
+
+    n_hyperplanes: int | str
+    n_particles: int
+    n_steps: int | None
+    budget: float | None
+    sampler: str
+    decomposition: str | None
+    n_parts: int
+    blend: float
+    n_jobs: int | None
+    random_state: RandomState
+    progress: bool
+    prior: Prior | None
+    memory_budget: float
+    device: str | None
+
+    parts_: tuple[Part, ...]
+    subdomains_: Subdomains
+    log_evidence_: float
+    log_evidence_error_: float
+    diagnostics_: Diagnostics
+    n_hyperplanes_: NumberOfHyperplanes
+    columns_: Columns
+    input_range_: Floats
+
+    def _fit(
+        self,
+        division: Division,
+        decomposition: Decomposition,
+        settings: Settings,
+        family: Family,
+        start: float,
+        more: dict[str, Any] | None = None,
+    ) -> None:
+        """Fit, and adopt what was found, with `more` attributes."""
+        if settings.budget is not None:
+            left = settings.budget - (time.monotonic() - start)
+            settings = replace(settings, budget=max(left, 0.01 * settings.budget))
+        prior = checked.read_prior(self.prior, settings.sampler, division.input_range.shape[1])
+        fitted, parts = decomposition.fit(division, prior, settings, family, self._draw_seeds())
+        posteriors = [part.posterior for part in parts]
+        joined = join_diagnostics([diagnose(part.posterior, part.summary) for part in fitted])
+        diagnostics = judge_time(joined, time.monotonic() - start, self.budget)
+        self._adopt(
+            division.column_attributes
+            | {
+                "columns_": division.columns,
+                "input_range_": division.input_range,
+                "subdomains_": division.subdomains,
+                "parts_": parts,
+                "n_hyperplanes_": summarise_number(*posteriors),
+                "log_evidence_": float(np.sum([part.log_evidence for part in parts])),
+                "log_evidence_error_": float(np.linalg.norm([one.log_evidence_error for one in posteriors])),
+                "diagnostics_": diagnostics,
+            }
+            | (more or {})
+        )
+        warn(diagnostics, stacklevel=3)
+
+    def _decomposition(self) -> Decomposition:
+        if self.decomposition is not None:
+            checked.one_of("decomposition", self.decomposition, DECOMPOSITIONS)
+        return Decomposition(
+            kind=self.decomposition,
+            n_parts=checked.positive_integer("n_parts", self.n_parts),
+            blend=checked.share("blend", self.blend, most=0.5),
+            n_jobs=self.n_jobs,
+            shown=checked.flag("progress", self.progress),
+        )
+
+    @property
+    def posterior_(self) -> Posterior:
+        """Particles in model units, of a fit that is a single part."""
+        return self._single_part().posterior
+
+    @property
+    def input_scaler_(self) -> Scaler:
+        """Between the user's units of the inputs and the model's, of a fit that is a single part."""
+        return self._single_part().input_scaler
+
+    @property
+    def response_scaler_(self) -> Scaler:
+        """Between the user's units of the response and the model's, of a fit that is a single part."""
+        return self._single_part().response_scaler
+
+    def _single_part(self) -> Part:
+        parts: tuple[Part, ...] = vars(self).get("parts_", ())
+        if len(parts) != 1:
+            found = f"a fit of {len(parts)} parts has a posterior and scalers for each: see parts_"
+            raise AttributeError(found if parts else "not fitted yet")
+        return parts[0]
+
+    def _inference_settings(self) -> Settings:
+        return Settings(
+            sampler=checked.one_of("sampler", self.sampler, tuple(SAMPLERS)),
+            n_hyperplanes=checked.read_n_hyperplanes(self.n_hyperplanes, self.sampler),
+            n_particles=checked.integer("n_particles", self.n_particles),
+            n_steps=None if self.n_steps is None else checked.integer("n_steps", self.n_steps),
+            budget=None if self.budget is None else checked.seconds("budget", self.budget),
+            device=checked.read_device(self.device),
+            n_threads=checked.n_threads(self.n_jobs),
+            memory_budget=self._max_bytes(),
+        )
+
+    def _max_bytes(self) -> int:
+        return checked.n_bytes("memory_budget", self.memory_budget)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _inputs(self, X: Table) -> Floats:
+        check_is_fitted(self)
+        return read_inputs(self, X, self.columns_)
+
+    def _adopt(self, fitted: dict[str, Any]) -> None:
+        """Replace all fitted attributes at once, so that an interruption never leaves half of them."""
+        kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        self.__dict__ = kept | fitted
+
+    def _mosaic(self) -> Mosaic:
+        return Mosaic(self.subdomains_, self.parts_)
+
+    def _draw_seeds(self, random_state: RandomState = None) -> Callable[[int], list[int]]:
+        """Draws of seeds from a random state, or from that of the estimator."""
+        return partial(_draw_seeds, self.random_state if random_state is None else random_state)
+
+
+def _draw_seeds(random_state: RandomState, n_seeds: int) -> list[int]:
+    seeds: list[int] = check_random_state(random_state).randint(2**32, size=n_seeds, dtype=np.uint32).tolist()
+    return seeds

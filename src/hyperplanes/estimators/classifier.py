@@ -156,7 +156,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         classes = np.unique(counted)
         if len(classes) < 2:
             raise ValueError(
-                f"y must have two classes or more among rows that count, got one class: {classes.tolist()}"
+                f"y must have two classes or more among rows that count, got one: {classes.tolist()}"
             )
         if self.class_weight is not None:
             of_class = compute_sample_weight(self.class_weight, labels)

@@ -61,6 +61,8 @@ class Outcome(NamedTuple):
     """To fit; with the predictions where they are part of it."""
     cpu_seconds: float
     """The same summed over threads of this process."""
+    job_seconds: float | None = None
+    """Of one of several independent jobs."""
     details: Mapping[str, Any] = MappingProxyType({})
     """What else it reports."""
     path: Mapping[str, Mapping[str, float]] = MappingProxyType({})
@@ -94,7 +96,7 @@ def hyperplanes(n_particles: int | None = None, n_steps: int | None = None, **se
             model.fit(task.train.X, task.train.y)
             spent = clock.read()
         train, test = (forecast_of_model(model, rows, task.seed) for rows in (task.train, task.test))
-        return Outcome(train, test, *spent, _details(model))
+        return Outcome(train, test, *spent, details=_details(model))
 
     return run
 
@@ -134,9 +136,8 @@ def in_parts(method: Callable[..., Method], decomposition: str | None) -> Method
         n_parts = 1 if decomposition is None else N_PARTS
         told = {"n_hyperplanes": task.n_hyperplanes // n_parts, "decomposition": decomposition, "n_parts": n_parts}
         outcome = method(**told)(task)
-        independent = N_PARTS if decomposition not in (None, "intensity") else 1
-        job = {"job_seconds": outcome.seconds / independent}
-        return outcome._replace(details={**outcome.details, **job})
+        n_independent = 1 if decomposition in (None, "intensity") else N_PARTS
+        return outcome._replace(job_seconds=outcome.seconds / n_independent)
 
     return run
 

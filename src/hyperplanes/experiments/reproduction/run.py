@@ -38,6 +38,8 @@ def run_cell(cell: Cell, effort: Effort, n_jobs: int = 1) -> Content:
     if not fresh.all():
         scores |= {f"fresh_{name}": v for name, v in judge(outcome.test.some(fresh), task.test.some(fresh)).items()}
     scores |= {"seconds": outcome.seconds, "cpu_seconds": outcome.cpu_seconds}
+    if outcome.job_seconds is not None:
+        scores["job_seconds"] = outcome.job_seconds
     return {
         "quick": effort.quick,
         "n_jobs": task.n_jobs,

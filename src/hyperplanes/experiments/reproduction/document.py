@@ -26,17 +26,17 @@ ABOUT = {
     "sim2": "As the first, with p columns and |P| hyperplanes drawn uniformly: with many columns most of them miss the "
     "data. P-values are those of its `tab:sim2`.",
     "sim3": "40 hyperplanes in two columns: as a whole, as four independent processes of ten each that are averaged "
-    "(decmp1), as four boxes along the first column (decmp2). Ours are the library's forms of them: parts that add up "
-    "and are moved in turn, hence no independent jobs, and boxes cut where the rows are. One thread each; the seconds "
-    "of one of four independent jobs are a quarter of all.",
+    "(decmp1), as four boxes along the first column (decmp2). Ours are the library's forms of them (parts that add up "
+    "and are moved in turn, hence no independent jobs, and boxes cut where the rows are), and the paper's forms with "
+    "our sampler. One thread each; the seconds of one of four independent jobs are a quarter of all.",
     "sim4": "The first ten data sets of the first study. Intervals of a new response, and of the true function, which "
     "the response's noise would hide. XGBoost has 40 trees; the network has as many hidden units as there are "
     "hyperplanes. Both are fitted to bootstraps; the noise is what errors on rows left out have beyond the spread of "
     "the fits. Seconds are those of warm fits.",
     "abalone": "Rings from seven measurements, all scaled to [0, 1]; 75% of 4177 rows to fit.",
     "wine": "Quality from eleven measurements, all scaled to [0, 1]; 75% of 1599 rows to fit. 240 rows are exact "
-    "copies of others, so that a method can look good by memorising them: the column without copies judges by the test rows "
-    "that have no copy in training.",
+    "copies of others, so that a method can look good by memorising them: the column without copies judges by the "
+    "test rows that have no copy in training.",
     "cpus": "The paper prints no numbers of its panel, in minutes on a cluster.",
 }
 NOT_REPRODUCED = """

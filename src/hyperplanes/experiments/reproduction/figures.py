@@ -71,7 +71,7 @@ def curves(methods: Sequence[str] | None) -> Draw:
                 for part, style in (("train", "-"), ("test", ":")):
                     _curve(panel, results, m, method, f"{part}_rmse", style)
             panel.set(title=f"|P| = {m}", xlabel="p", ylabel="mean RMSE (solid: train, dotted: test)")
-            panel.legend(fontsize="small")
+            _legend(panel)
         return figure
 
     return draw
@@ -163,7 +163,7 @@ def cpus(results: Results) -> Any:
             color = LINE_COLORS[method.partition("-")[0]]
             panel.plot(*np.transpose(points), marker="o", color=color, label=names.method_name(method))
     panel.set(xlabel="CPUs", ylabel="seconds", ylim=(0, None), title="seconds of a fit, p = 20, |P| = 5")
-    panel.legend()
+    _legend(panel)
     return figure
 
 
@@ -204,6 +204,11 @@ def _draw_boxes(
 def _label(panel: Any, methods: Sequence[str]) -> None:
     panel.set_xticks(range(len(methods)), [names.method_name(name) for name in methods], rotation=35, ha="right")
     panel.set_xlim(-0.6, max(len(methods), 1) - 0.4)
+
+
+def _legend(panel: Any) -> None:
+    if panel.get_legend_handles_labels()[0]:
+        panel.legend(fontsize="small")
 
 
 def _color(method: str) -> str:

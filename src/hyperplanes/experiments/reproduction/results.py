@@ -42,6 +42,9 @@ class Results:
     """Scores by what they are of, repeat and name."""
 
     scores: Mapping[Key, Mapping[int, Mapping[str, float]]]
+    """By name of the score."""
+    devices: Mapping[Key, Mapping[int, str]]
+    """Kind of device that each ran on: times on different ones cannot be compared."""
 
     def methods(self, study: str, data_set: str) -> list[str]:
         """Those with cells, in the order of the study."""
@@ -69,15 +72,18 @@ class Results:
         return signed_rank_p_value([(ours[number], theirs[number]) for number in ours.keys() & theirs.keys()])
 
     def time_ratios(self, study: str, data_set: str, method: str, base: str) -> dict[int, float]:
-        """Seconds of a method in units of those of another on the same repeat."""
-        times, bases = (self.values(study, data_set, name, "seconds") for name in (method, base))
-        return {number: times[number] / bases[number] for number in sorted(times.keys() & bases.keys())}
+        """Seconds of a method in units of those of another on the same repeat and kind of device."""
+        return self._ratios(Key(study, data_set, method), Key(study, data_set, base), "seconds")
 
     def _job_ratios(self, study: str, data_set: str, method: str) -> dict[int, float]:
-        """Seconds of one job in units of those of the whole, by the same sampler on the same repeat."""
-        jobs = self.values(study, data_set, method, "job_seconds")
-        wholes = self.values(study, data_set, f"{method.partition('-')[0]}-{WHOLE}", "job_seconds")
-        return {number: jobs[number] / wholes[number] for number in sorted(jobs.keys() & wholes.keys())}
+        """Seconds of one job in units of those of the whole, by the same sampler."""
+        whole = f"{method.partition('-')[0]}-{WHOLE}"
+        return self._ratios(Key(study, data_set, method), Key(study, data_set, whole), "job_seconds")
+
+    def _ratios(self, key: Key, base: Key, metric: str) -> dict[int, float]:
+        times, bases = self.values(*key, metric), self.values(*base, metric)
+        alike = [n for n in sorted(times.keys() & bases.keys()) if self.devices[key][n] == self.devices[base][n]]
+        return {number: times[number] / bases[number] for number in alike}
 
 
 def summarise(values: Iterable[float]) -> Summary | None:
@@ -101,11 +107,14 @@ def signed_rank_p_value(pairs: Iterable[tuple[float, float]]) -> float | None:
 def read_results(folder: Path, effort: Effort) -> Results:
     """Read all cells of a folder, in the order of the studies; an error where one is not what it should be."""
     found: dict[Key, dict[int, Mapping[str, float]]] = {}
+    devices: dict[Key, dict[int, str]] = {}
     for cell in sorted(_cells(folder), key=_place):
         content = read_cell(folder, cell, quick=effort.quick)
         for method, scores in _stopped_early(cell, content).items():
-            found.setdefault(Key(cell.study, cell.data_set, method), {})[cell.repeat] = scores
-    return Results(found)
+            key = Key(cell.study, cell.data_set, method)
+            found.setdefault(key, {})[cell.repeat] = scores
+            devices.setdefault(key, {})[cell.repeat] = content["device"]
+    return Results(found, devices)
 
 
 def _cells(folder: Path) -> list[Cell]:

@@ -96,7 +96,7 @@ def run_cells(
     at_once = int(joblib.effective_n_jobs(n_jobs))
     threads = max(1, int(joblib.cpu_count()) // at_once)
     failures = []
-    for failure in _attempts(folder, cells, effort, at_once, threads):
+    for failure in _attempts(folder.resolve(), cells, effort, at_once, threads):
         count(1)
         if failure is not None:
             failures.append(failure)

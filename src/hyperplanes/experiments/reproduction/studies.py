@@ -51,7 +51,7 @@ class Study:
         return [
             Cell(self.name, data_set, method, repeat)
             for data_set, method in product(names, self.methods)
-            for repeat in range(1, effort.repeats(repeats or self.fewer.get(method, self.repeats)) + 1)
+            for repeat in range(1, (repeats or effort.repeats(self.fewer.get(method, self.repeats))) + 1)
         ]
 
 
@@ -180,6 +180,8 @@ STUDIES: dict[str, Study] = {
                 "ours-whole": of.in_parts(of.hyperplanes, None),
                 "ours-decmp1": of.in_parts(of.hyperplanes, "intensity"),
                 "ours-decmp2": of.in_parts(of.hyperplanes, "domain"),
+                "ours-decmp1-paper": of.in_parts(of.hyperplanes, "paper-intensity"),
+                "ours-decmp2-paper": of.in_parts(of.hyperplanes, "paper-domain"),
                 "ours": of.hyperplanes(),
                 **of.CLASSICAL_METHODS,
             },

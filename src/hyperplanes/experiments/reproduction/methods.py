@@ -101,7 +101,7 @@ def hyperplanes(n_particles: int | None = None, n_steps: int | None = None, **se
     return run
 
 
-def _cut_short(options: Mapping[str, Any]) -> dict[str, float]:
+def _cut_short(options: Mapping[str, Any]) -> dict[str, Any]:
     """What makes a fit short that only has to compile: where the number of hyperplanes is given, any fit does."""
     return {"budget": 1e-3} if "n_hyperplanes" in options and "n_steps" not in options else {}
 

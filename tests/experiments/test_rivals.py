@@ -1,3 +1,5 @@
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
@@ -80,8 +82,8 @@ def test_bootstraps_of_a_constant_leave_all_to_the_noise(rng):
     assert predictive.deviations.item() == pytest.approx(y.std(), rel=0.05)
 
 
+@pytest.mark.skipif(find_spec("keras") is None, reason="needs keras")
 def test_the_network_learns_and_is_looked_at_on_the_way(data):
-    pytest.importorskip("keras")
     train, test = data
     network, errors = ReluNetwork(8, epochs=40, batch_size=16, seed=2), []
     for look in network.train(train.X, train.y, [1, 10, 40]):

@@ -7,7 +7,7 @@ REPRODUCE := .venv/.reproduce
 BDE := .venv/.bde
 JOBS ?= 2
 
-.PHONY: demo test lint benchmark statistics calibration tables reproduce reproduce-quick clean
+.PHONY: demo test lint benchmark statistics calibration tables reproduce reproduce-quick reproduce-report clean
 
 demo: $(STAMP)
 	$(BIN)/hyperplanes demo --out demo.png
@@ -29,6 +29,9 @@ tables: $(BDE)
 
 reproduce: $(REPRODUCE)
 	$(BIN)/hyperplanes reproduce all --document docs/reproduction.md
+
+reproduce-report: $(STAMP)
+	$(BIN)/hyperplanes reproduce all --report-only --document docs/reproduction.md
 
 reproduce-quick: $(REPRODUCE)
 	$(BIN)/hyperplanes reproduce all --quick --jobs $(JOBS)

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -110,8 +112,10 @@ def test_the_network_is_in_the_tables_after_every_look(tmp_path):
     assert rows["pois, L=500, R=100", "train RMSE"][6] == "rf: 0.000 (0.000) [1]"
     assert best_rival(results, "wine", "wine", "test_covered") == ""
     table = all_methods(results, "wine", "wine")
-    assert table.header == ["method", "train RMSE", "test RMSE", "RMSE without copies"]
-    assert table.rows[0] == ["rf", "0.0000 (0.0000) [1]", "0.1000 (0.0000) [1]", "0.1500 (0.0000) [1]"]
+    assert table.header == ["method", "train RMSE", "test RMSE", "RMSE without copies", "ours better: p"]
+    assert table.rows[0] == ["rf", "0.0000 (0.0000) [1]", "0.1000 (0.0000) [1]", "0.1500 (0.0000) [1]", ""]
+    keep(tmp_path, ("wine", "wine", "ours", 1), train_rmse=0.05, test_rmse=0.05)
+    assert all_methods(results_of(tmp_path), "wine", "wine").rows[1][-1] == "0.5"
 
 
 def test_claims_say_yes_no_or_not_run(tmp_path):
@@ -181,9 +185,9 @@ def test_what_was_not_run_is_said(tmp_path):
         keep(tmp_path, ("sim1", "p2m2", "lm", repeat), train_rmse=0.1, test_rmse=0.2)
     write_report(tmp_path, tmp_path / "reproduction.md", FULL)
     text = (tmp_path / "reproduction.md").read_text()
-    assert "- sim1, lm: p2m2 3 of 100" in text
-    assert "- sim1, ours: p2m2 0 of 100" in text
-    assert "- sim2, ours: p5m5 0 of 20, p10m5 0 of 20" in text
+    assert "- sim1, lm: 3 of 100 on p2m2" in text
+    assert "- sim1, ours: 0 of 100 on p2m2" in text
+    assert "- sim2, ours: 0 of 20 on p5m5, p10m5, " in text
     assert "| lm | test RMSE | 0.154 (0.073) |  |  | not run | 0.2000 (0.0000) [3] |" in text
     assert "    hyperplanes reproduce sim4\n\nNot run." in text
 
@@ -203,3 +207,17 @@ def test_quick_cells_are_not_taken_for_full_ones(tmp_path):
     keep(tmp_path, ("sim1", "p2m2", "lm", 1), quick=True, test_rmse=0.1)
     with pytest.raises(ValueError, match="should have quick False, got True"):
         results_of(tmp_path)
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.skipif(not (ROOT / "reproduction" / "cells").exists(), reason="there are no committed cells")
+def test_committed_tables_and_document_are_those_of_the_committed_cells(tmp_path):
+    pytest.importorskip("matplotlib")
+    folder = tmp_path / "reproduction"
+    folder.mkdir()
+    (folder / "cells").symlink_to(ROOT / "reproduction" / "cells")
+    write_report(folder, tmp_path / "docs" / "reproduction.md", FULL)
+    for made in [*(folder / "tables").iterdir(), tmp_path / "docs" / "reproduction.md"]:
+        assert made.read_text() == (ROOT / made.relative_to(tmp_path)).read_text(), "run: make reproduce-report"

@@ -85,12 +85,13 @@ def _unfinished(results: Results, effort: Effort) -> str:
     for study in STUDIES.values():
         planned = Counter((cell.data_set, cell.method) for cell in study.cells(effort))
         for method in study.methods:
-            missing = []
-            for (data_set, name), number in planned.items():
+            missing: dict[str, list[str]] = {}
+            for data_set in [data_set for data_set, name in planned if name == method]:
                 done = len(results.values(study.name, data_set, method, "test_rmse"))
-                if name == method and done < number:
-                    missing.append(f"{data_set} {done} of {number}")
+                if done < planned[data_set, method]:
+                    missing.setdefault(f"{done} of {planned[data_set, method]}", []).append(data_set)
             if missing:
-                lines.append(f"- {study.name}, {names.method_name(method)}: {', '.join(missing)}")
+                found = "; ".join(f"{number} on {', '.join(data_sets)}" for number, data_sets in missing.items())
+                lines.append(f"- {study.name}, {names.method_name(method)}: {found}")
     heading = "## Not run, or not as often as planned\n\n"
     return heading + ("\n".join(lines) if lines else "Nothing: every cell is there.") + "\n"

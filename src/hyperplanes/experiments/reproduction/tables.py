@@ -13,6 +13,8 @@ NOTHING = ""
 WILCOXON_RIVALS = ("svm_l", "svm_r", "lm")
 SIGNIFICANT = 0.001
 COMMAND = "hyperplanes reproduce"
+TIMED = ("sim3", "sim4", "cpus")
+"""Studies whose seconds are those of warm fits."""
 
 
 class Table(NamedTuple):
@@ -131,18 +133,22 @@ def best_rival(results: Results, study: str, data_set: str, metric: str, digits:
 
 
 def all_methods(results: Results, study: str, data_set: str) -> Table:
-    """Every method of a data set, with every score that some method has."""
+    """Every method of a data set, with every score that some method has, and whether ours is better."""
     methods = results.methods(study, data_set)
-    metrics = [
-        metric for metric in names.METRICS if any(results.values(study, data_set, name, metric) for name in methods)
-    ]
+    known = [metric for metric in names.METRICS if metric != "seconds" or study in TIMED]
+    metrics = [metric for metric in known if any(results.values(study, data_set, name, metric) for name in methods)]
     rows = []
     for method in methods:
         summaries = [results.summary(study, data_set, method, metric) for metric in metrics]
         shown = [NOTHING if one is None else show(one, digits_of(m)) for one, m in zip(summaries, metrics, strict=True)]
-        rows.append([names.method_name(method), *shown])
-    caption = "All methods: mean (standard deviation over repeats) [repeats]."
-    return Table(f"{study}-all-methods", caption, ["method", *(names.METRICS[metric] for metric in metrics)], rows)
+        p_value = results.p_value(study, data_set, "ours", method) if method != "ours" else None
+        rows.append([names.method_name(method), *shown, NOTHING if p_value is None else show_p_value(p_value)])
+    caption = (
+        "All methods: mean (standard deviation over repeats) [repeats], and the p-value of Wilcoxon's signed-rank test "
+        "that ours has a smaller test RMSE on the repeats that both have."
+    )
+    header = ["method", *(names.METRICS[metric] for metric in metrics), "ours better: p"]
+    return Table(f"{study}-all-methods", caption, header, rows)
 
 
 def wilcoxon_table(results: Results) -> Table:

@@ -39,7 +39,7 @@ def test_folder_document_sets_and_shards(tmp_path):
     assert "![sim2-all](../here/figures/sim2-all.png)" in (tmp_path / "docs" / "found.md").read_text()
     for shard in ("1/2", "2/2"):
         assert cli.main(["reproduce", "sim2", *options, "--shard", shard]) == 0
-    assert cells(tmp_path / "here") == ["sim2/p20m5/lm/001.json", "sim2/p5m5/lm/001.json"]
+    assert cells(tmp_path / "here") == ["sim2/p20m10/lm/001.json", "sim2/p5m5/lm/001.json"]
 
 
 def test_cells_alone_then_the_report_alone(tmp_path, monkeypatch):

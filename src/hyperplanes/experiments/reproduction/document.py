@@ -16,9 +16,9 @@ QUICK = """
 INTRODUCTION = f"""
 Written by `{COMMAND} all` from the cells in its folder: one file for each method, data set and repeat. "Paper" is what
 the paper prints; "its sampler here" is `sampler="paper"`, which is told the right number of hyperplanes as in the
-paper; "ours" has nothing told, not even that number. Figures are means (standard deviations over repeats) [repeats].
-Every command in the tables computes what is missing and leaves what is there; `--repeats` and `--jobs` say how much and
-how many at a time.
+paper; "ours" has nothing told, not even that number (|P|), unless a row says so. Figures are means (standard deviations
+over repeats) [repeats]. Every command in the tables computes what is missing and leaves what is there; `--repeats` and
+`--jobs` say how much and how many at a time.
 """
 ABOUT = {
     "sim1": "5000 rows in the square, 75% to fit, two lines where the truth bends, noise 0.1: nothing can have a lower "

@@ -202,7 +202,8 @@ def _draw_boxes(
 
 
 def _label(panel: Any, methods: Sequence[str]) -> None:
-    panel.set_xticks(range(len(methods)), [names.method_name(name) for name in methods], rotation=35, ha="right")
+    labels = [names.method_name(name).replace(", ", "\n", 1) for name in methods]
+    panel.set_xticks(range(len(methods)), labels, rotation=35, ha="right", rotation_mode="anchor", fontsize="small")
     panel.set_xlim(-0.6, max(len(methods), 1) - 0.4)
 
 

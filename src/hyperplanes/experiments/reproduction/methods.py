@@ -134,6 +134,11 @@ def paper_sampler(n_particles: int = 1000, n_steps: int = 100, **settings: Any) 
     return run
 
 
+def told_hyperplanes(task: Task) -> Outcome:
+    """Ours, told the number of hyperplanes as the paper's sampler is."""
+    return hyperplanes(n_hyperplanes=task.n_hyperplanes)(task)
+
+
 def in_parts(method: Callable[..., Method], decomposition: str | None) -> Method:
     """The third study: a process of all hyperplanes, or parts with a share of them each."""
 

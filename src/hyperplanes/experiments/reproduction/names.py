@@ -32,6 +32,8 @@ def method_name(method: str) -> str:
         return f"{method_name(found[1])}, {found[2]} epochs"
     if found := re.fullmatch(r"(ours|paper)-(whole|decmp\d)(-paper)?", method):
         return f"{sampler_name(found[1])}, {found[2]}{' as in the paper' if found[3] else ''}"
+    if method == "ours-told":
+        return "ours, told |P|"
     if method == "nn-32":
         return "nn, batches of 32"
     return RIVAL_NAMES.get(method, method)

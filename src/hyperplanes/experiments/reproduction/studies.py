@@ -153,6 +153,7 @@ STUDIES: dict[str, Study] = {
             {
                 **of.at_sizes(*SIZES, (2000, 100)),
                 "ours": of.hyperplanes(),
+                "ours-told": of.told_hyperplanes,
                 **of.CLASSICAL_METHODS,
                 **of.FURTHER_METHODS,
             },
@@ -167,7 +168,7 @@ STUDIES: dict[str, Study] = {
             {"paper-L1000-R100": of.paper_sampler(), "ours": of.hyperplanes(), **of.CLASSICAL_METHODS},
             _simulated(),
             repeats=20,
-            quick_data_sets=("p5m5", "p20m5"),
+            quick_data_sets=("p5m5", "p20m10"),
         ),
         Study(
             "sim3",
@@ -195,6 +196,7 @@ STUDIES: dict[str, Study] = {
             {
                 "paper-L1000-R100": of.paper_sampler(),
                 "ours": of.hyperplanes(),
+                "ours-told": of.told_hyperplanes,
                 "xgb": of.bootstrapped_trees(),
                 "nn": of.bootstrapped_network(),
                 **of.FURTHER_METHODS,

@@ -3,10 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 BENCH := .venv/.benchmarks
+REPRODUCE := .venv/.reproduce
 BDE := .venv/.bde
 JOBS ?= 2
 
-.PHONY: demo test lint benchmark statistics calibration tables clean
+.PHONY: demo test lint benchmark statistics calibration tables reproduce reproduce-quick reproduce-report clean
 
 demo: $(STAMP)
 	$(BIN)/hyperplanes demo --out demo.png
@@ -26,7 +27,16 @@ benchmark: $(BENCH)
 tables: $(BDE)
 	$(BIN)/python benchmarks/tables.py --picture ranks.png
 
-statistics: $(STAMP)
+reproduce: $(REPRODUCE)
+	$(BIN)/hyperplanes reproduce all --document docs/reproduction.md
+
+reproduce-report: $(STAMP)
+	$(BIN)/hyperplanes reproduce all --report-only --document docs/reproduction.md
+
+reproduce-quick: $(REPRODUCE)
+	$(BIN)/hyperplanes reproduce all --quick --jobs $(JOBS)
+
+statistics: $(REPRODUCE)
 	$(BIN)/python -m pytest -n $(JOBS) -m long
 
 calibration: $(STAMP)
@@ -42,10 +52,14 @@ $(BENCH): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[benchmarks]"
 	touch $@
 
+$(REPRODUCE): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[reproduce]"
+	touch $@
+
 $(BDE): $(BENCH)
 	$(PYTHON) -m venv .venv/bde
 	.venv/bde/bin/python -m pip install --quiet sklearn-contrib-bde==1.0.2 $$(grep -E "^(jax|numpy)==" constraints.txt)
 	touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo.png
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo.png reproduction-quick

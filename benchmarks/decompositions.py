@@ -10,6 +10,7 @@ import json
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from hyperplanes import HyperplaneProcessRegressor
 from hyperplanes.estimators import HyperplanesWarning
+from hyperplanes.experiments.cells import stored
 from hyperplanes.experiments.metrics import coverage, rmse
 from hyperplanes.experiments.simulate import simulate, split
 from hyperplanes.inference import Subdomains
@@ -79,10 +81,8 @@ def collect(options: argparse.Namespace) -> list[Cell]:
     for seed in range(1, options.sets + 1):
         for method in options.methods:
             file = options.cells / f"{method}-{seed}.json"
-            if not file.exists():
-                file.write_text(json.dumps(run_cell(method, seed)))
-                print(f"{method} {seed}", file=sys.stderr)
-            cells += json.loads(file.read_text())
+            cells += stored(file, partial(run_cell, method, seed))
+            print(f"{method} {seed}", file=sys.stderr)
     return cells
 
 
@@ -106,7 +106,6 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=20)
     parser.add_argument("--cells", type=Path, default=Path("benchmarks/cells/decompositions"))
     options = parser.parse_args()
-    options.cells.mkdir(parents=True, exist_ok=True)
     report = summarise(collect(options))
     shown = ["rmse", "oracle", "to_truth", "response_covered", "function_covered", "seconds", "of_whole"]
     print(f"{'':22}" + "".join(f"{name:>18}" for name in shown), file=sys.stderr)

@@ -8,22 +8,25 @@ import argparse
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata, ttest_rel
 
-from hyperplanes.experiments.data_sets import DATA_SETS, DataSet, split_rows
+from hyperplanes.experiments.cells import stored
+from hyperplanes.experiments.data_sets import DATA_SETS, DataSet, copies, split_rows
+from hyperplanes.experiments.forecasts import TAILS
 from hyperplanes.experiments.metrics import coverage, crps, mean_width, rmse
-from table_methods import METHODS, VARIANTS, Predictive
+from hyperplanes.experiments.predictive import Predictive
+from table_methods import METHODS, VARIANTS
 
 METRICS = {"rmse": 1, "crps": 1, "lpd": -1}
 """Those that methods are ranked by; 1 where smaller is better."""
 SHOWN = ["rmse", "crps", "lpd", "covered", "width", "seconds", "log_evidence", "rmse_with_copies"]
 """Log evidence of ours alone; the last on all test rows."""
 OURS = "ours"
-TAILS = (0.025, 0.975)
 N_DRAWS = 1000
 
 Cell = dict[str, Any]
@@ -55,22 +58,14 @@ def run_cell(name: str, method: str, seed: int) -> Cell:
     return {"set": name, "method": method, "seed": seed, **found, **predictive.details}
 
 
-def copies(rows: DataSet, others: DataSet) -> np.ndarray:
-    """Whether each row, response included, is among the others."""
-    known = {row.tobytes() for row in np.column_stack([others.X, others.y])}
-    return np.array([row.tobytes() in known for row in np.column_stack([rows.X, rows.y])])
-
-
 def collect(options: argparse.Namespace) -> list[Cell]:
     cells = []
     for name in options.sets:
         for method in options.methods:
             for seed in range(1, options.splits + 1):
                 file = options.cells / f"{name}-{method}-{seed}.json"
-                if not file.exists():
-                    file.write_text(json.dumps(run_cell(name, method, seed)))
-                    print(f"{name} {method} {seed}", file=sys.stderr)
-                cells.append(json.loads(file.read_text()))
+                cells.append(stored(file, partial(run_cell, name, method, seed)))
+                print(f"{name} {method} {seed}", file=sys.stderr)
     return cells
 
 
@@ -132,7 +127,6 @@ def main() -> None:
     parser.add_argument("--cells", type=Path, default=Path("benchmarks/cells/tables"))
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
-    options.cells.mkdir(parents=True, exist_ok=True)
     report = summarise(collect(options), options)
     show(report, options)
     if options.picture:

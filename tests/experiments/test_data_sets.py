@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hyperplanes.experiments.data_sets import DATA_SETS, DataSet, load_abalone, load_red_wine, split_rows
+from hyperplanes.experiments.data_sets import DATA_SETS, DataSet, copies, load_abalone, load_red_wine, split_rows
 
 SHAPES = {
     "friedman1": (1000, 10),
@@ -81,3 +81,9 @@ def test_split_depends_on_its_seed():
     data = DataSet(np.zeros((100, 1)), np.arange(100.0))
     np.testing.assert_array_equal(split_rows(data, 2)[1].y, split_rows(data, 2)[1].y)
     assert not np.array_equal(split_rows(data, 2)[1].y, split_rows(data, 3)[1].y)
+
+
+def test_copies_are_rows_with_the_same_inputs_and_response():
+    known = DataSet(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([5.0, 6.0]))
+    rows = DataSet(np.array([[3.0, 4.0], [3.0, 4.0], [1.0, 2.0], [2.0, 1.0]]), np.array([6.0, 5.0, 5.0, 5.0]))
+    np.testing.assert_array_equal(copies(rows, known), [True, False, True, False])

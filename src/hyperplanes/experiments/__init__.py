@@ -1,4 +1,4 @@
-"""Experiments: the paper's simulated data, the rivals, the scores and the demonstration."""
+"""Experiments: the paper's simulated data, the rivals, the scores, the demonstration and the reproduction."""
 
 from hyperplanes.experiments.demo import DemoResult, Score, draw_demo, run_demo
 from hyperplanes.experiments.metrics import coverage, crps, mean_width, rmse

@@ -90,3 +90,9 @@ def split_rows(data: DataSet, seed: int) -> tuple[DataSet, DataSet]:
     n_test = round(TEST_SHARE * len(order))
     train, test = order[n_test:], order[:n_test]
     return DataSet(data.X[train], data.y[train]), DataSet(data.X[test], data.y[test])
+
+
+def copies(rows: DataSet, others: DataSet) -> NDArray[np.bool_]:
+    """Whether each row, response included, is among the others."""
+    known = {row.tobytes() for row in np.column_stack([others.X, others.y])}
+    return np.array([row.tobytes() in known for row in np.column_stack([rows.X, rows.y])], dtype=np.bool_)

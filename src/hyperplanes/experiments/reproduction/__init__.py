@@ -1,0 +1,20 @@
+"""Reproduction: every table and figure of the paper, from cells that one command computes."""
+
+from hyperplanes.experiments.reproduction.effort import FULL, QUICK, Effort
+from hyperplanes.experiments.reproduction.plan import Plan, plan_cells
+from hyperplanes.experiments.reproduction.report import write_report
+from hyperplanes.experiments.reproduction.run import Failure, missing_cells, run_cells
+from hyperplanes.experiments.reproduction.studies import STUDIES
+
+__all__ = [
+    "FULL",
+    "QUICK",
+    "STUDIES",
+    "Effort",
+    "Failure",
+    "Plan",
+    "missing_cells",
+    "plan_cells",
+    "run_cells",
+    "write_report",
+]

@@ -1,0 +1,141 @@
+"""Results: the scores in the cells of a folder, and what follows from them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import wilcoxon
+
+from hyperplanes.experiments.cells import Cell, Content, read_cell
+from hyperplanes.experiments.reproduction.effort import Effort
+from hyperplanes.experiments.reproduction.studies import STUDIES
+
+WHOLE = "whole"
+
+
+class Key(NamedTuple):
+    """What has repeats."""
+
+    study: str
+    """Name."""
+    data_set: str
+    """Name."""
+    method: str
+    """Name; that of a method stopped early ends in when, such as nn-100."""
+
+
+class Summary(NamedTuple):
+    """Of a score over repeats."""
+
+    mean: float
+    """Mean."""
+    sd: float
+    """Standard deviation over repeats, 0 of a single one."""
+    n: int
+    """Repeats."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Scores by what they are of, repeat and name."""
+
+    scores: Mapping[Key, Mapping[int, Mapping[str, float]]]
+    """By name of the score."""
+    devices: Mapping[Key, Mapping[int, str]]
+    """Kind of device that each ran on: times on different ones cannot be compared."""
+
+    def methods(self, study: str, data_set: str) -> list[str]:
+        """Those with cells, in the order of the study."""
+        return [key.method for key in self.scores if key[:2] == (study, data_set)]
+
+    def data_sets(self, study: str) -> list[str]:
+        """Those with cells."""
+        return list(dict.fromkeys(key.data_set for key in self.scores if key.study == study))
+
+    def values(self, study: str, data_set: str, method: str, metric: str) -> dict[int, float]:
+        """A score of every repeat that has it."""
+        repeats = self.scores.get(Key(study, data_set, method), {})
+        if metric == "job_ratio":
+            return self._job_ratios(study, data_set, method)
+        return {number: scores[metric] for number, scores in repeats.items() if metric in scores}
+
+    def summary(self, study: str, data_set: str, method: str, metric: str) -> Summary | None:
+        """Mean and standard deviation of a score, or None where there is no repeat."""
+        return summarise(self.values(study, data_set, method, metric).values())
+
+    def p_value(self, study: str, data_set: str, method: str, rival: str, metric: str = "test_rmse") -> float | None:
+        """Of Wilcoxon's signed-rank test that the method has smaller errors than the rival on the same repeats."""
+        ours = self.values(study, data_set, method, metric)
+        theirs = self.values(study, data_set, rival, metric)
+        return signed_rank_p_value([(ours[number], theirs[number]) for number in ours.keys() & theirs.keys()])
+
+    def time_ratios(self, study: str, data_set: str, method: str, base: str) -> dict[int, float]:
+        """Seconds of a method in units of those of another on the same repeat and kind of device."""
+        return self._ratios(Key(study, data_set, method), Key(study, data_set, base), "seconds")
+
+    def _job_ratios(self, study: str, data_set: str, method: str) -> dict[int, float]:
+        """Seconds of one job in units of those of the whole, by the same sampler."""
+        whole = f"{method.partition('-')[0]}-{WHOLE}"
+        return self._ratios(Key(study, data_set, method), Key(study, data_set, whole), "job_seconds")
+
+    def _ratios(self, key: Key, base: Key, metric: str) -> dict[int, float]:
+        times, bases = self.values(*key, metric), self.values(*base, metric)
+        alike = [n for n in sorted(times.keys() & bases.keys()) if self.devices[key][n] == self.devices[base][n]]
+        return {number: times[number] / bases[number] for number in alike}
+
+
+def summarise(values: Iterable[float]) -> Summary | None:
+    """Mean and standard deviation, or None of nothing."""
+    numbers = np.fromiter(values, dtype=np.float64)
+    if not len(numbers):
+        return None
+    return Summary(float(numbers.mean()), float(numbers.std(ddof=1)) if len(numbers) > 1 else 0.0, len(numbers))
+
+
+def signed_rank_p_value(pairs: Iterable[tuple[float, float]]) -> float | None:
+    """P-value of Wilcoxon's signed-rank test that the first of each pair is smaller, or None of no pairs."""
+    differences = np.array([second - first for first, second in pairs])
+    if not len(differences):
+        return None
+    if not differences.any():
+        return 1.0
+    return float(wilcoxon(np.sort(differences), alternative="greater").pvalue)
+
+
+def read_results(folder: Path, effort: Effort) -> Results:
+    """Read all cells of a folder, in the order of the studies; an error where one is not what it should be."""
+    found: dict[Key, dict[int, Mapping[str, float]]] = {}
+    devices: dict[Key, dict[int, str]] = {}
+    for cell in sorted(_cells(folder), key=_place):
+        content = read_cell(folder, cell, quick=effort.quick)
+        for method, scores in _stopped_early(cell, content).items():
+            key = Key(cell.study, cell.data_set, method)
+            found.setdefault(key, {})[cell.repeat] = scores
+            devices.setdefault(key, {})[cell.repeat] = content["device"]
+    return Results(found, devices)
+
+
+def _cells(folder: Path) -> list[Cell]:
+    cells = []
+    for file in folder.glob("*/*/*/*.json"):
+        if file.name.startswith("."):
+            continue
+        study, data_set, method = file.relative_to(folder).parts[:3]
+        if study not in STUDIES or method not in STUDIES[study].methods or not file.stem.isdecimal():
+            raise ValueError(f"{file} is no cell of a study: move it out of the folder")
+        cells.append(Cell(study, data_set, method, int(file.stem)))
+    return cells
+
+
+def _place(cell: Cell) -> tuple[int, list[int], int, int]:
+    study = STUDIES[cell.study]
+    numbers = [int(part) for part in "".join(c if c.isdecimal() else " " for c in cell.data_set).split()]
+    return list(STUDIES).index(cell.study), numbers[::-1], list(study.methods).index(cell.method), cell.repeat
+
+
+def _stopped_early(cell: Cell, content: Content) -> dict[str, Mapping[str, float]]:
+    """The cell's own scores, and those of the same method stopped earlier."""
+    path: Mapping[str, Mapping[str, float]] = content.get("path", {})
+    return {**{f"{cell.method}-{when}": scores for when, scores in path.items()}, cell.method: content["scores"]}

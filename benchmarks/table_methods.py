@@ -27,8 +27,8 @@ from hyperplanes.experiments.rivals import (
     bootstrapped,
     gaussian_process,
     natural_gradient_boosting,
+    varying_additive_trees,
 )
-from hyperplanes.model.prediction import function_values
 
 N_BOOTSTRAPS = 100
 N_MEMBERS = 10
@@ -37,18 +37,20 @@ N_MEMBERS = 10
 def ours(**settings: Any) -> Predictor:
     def run(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
         model = HyperplaneProcessRegressor(random_state=seed, **settings).fit(X, y)
-        posterior, response = model.posterior_, model.response_scaler_
-        rows = model.input_scaler_.to_model(model.columns_.fill(new))
-        functions = np.concatenate(list(function_values(posterior, rows, 2**30)), axis=1)
-        weights = np.exp(posterior.log_weights)
-        chosen = np.random.default_rng(seed).choice(len(weights), 2 * len(weights), p=weights)
-        deviations = response.scale_ * np.sqrt(posterior.noise_variance[chosen])
+        mixture = model.parts_[0].mixture(model.columns_.fill(new), max_bytes=2**30)
+        rng, weights, heavy = np.random.default_rng(seed), mixture.weights, np.isfinite(mixture.degrees).all()
+        chosen = rng.choice(len(weights), (20 if heavy else 2) * len(weights), p=weights)
+        deviations = mixture.scales[chosen]
+        if heavy:
+            degrees = mixture.degrees[chosen]
+            deviations = deviations * np.sqrt(degrees / rng.chisquare(degrees, deviations.shape))
         details = {
+            "noise": model.noise_,
             "log_evidence": model.log_evidence_,
             "n_steps": model.diagnostics_.n_steps,
             "n_hyperplanes": [model.n_hyperplanes_.low, model.n_hyperplanes_.mean, model.n_hyperplanes_.high],
         }
-        return Predictive(response.to_user(functions[chosen]), deviations[:, None], None, details)
+        return Predictive(mixture.centres[chosen], deviations, None, details)
 
     return run
 
@@ -91,6 +93,7 @@ METHODS: dict[str, Predictor] = {
     "xgboost": bootstrapped(boosted_trees(), N_BOOTSTRAPS),
     "gp": gaussian_process,
     "stochtree": additive_trees,
+    "stochtree_varying": varying_additive_trees,
     "bartz": bartz,
     "ngboost": natural_gradient_boosting,
     "bde": bde,
@@ -98,6 +101,9 @@ METHODS: dict[str, Predictor] = {
 }
 """Ours and its rivals."""
 VARIANTS: dict[str, Predictor] = {
+    "varying": ours(noise="varying"),
+    "student": ours(noise="student"),
+    "auto": ours(noise="auto"),
     "alike": ours(prior=Prior(inattention=1.0)),
     "outward": ours(prior=Prior(lowest_offset=0.0)),
     "known_scale": ours(prior=Prior(coefficient_variance=1.0, coefficient_shape=0.0)),
@@ -105,6 +111,6 @@ VARIANTS: dict[str, Predictor] = {
     "given_number": ours(n_hyperplanes=20),
     "paper_prior": lambda X, y, new, seed: ours(n_hyperplanes=20, prior=paper_prior(X.shape[1]))(X, y, new, seed),
 }
-"""Ours with one default less: all columns alike; hyperplanes that face away from the centre of the data alone;
-coefficients of variance 1; smaller slopes and more attention to columns of noise; 20 hyperplanes; 20 hyperplanes and
-the paper's prior."""
+"""Ours with other noise; and with one default less: all columns alike; hyperplanes that face away from the centre of
+the data alone; coefficients of variance 1; smaller slopes and more attention to columns of noise; 20 hyperplanes; 20
+hyperplanes and the paper's prior."""

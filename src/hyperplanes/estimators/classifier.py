@@ -155,9 +155,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         counted = labels if weights is None else labels[weights > 0]
         classes = np.unique(counted)
         if len(classes) < 2:
-            raise ValueError(
-                f"y must have two classes or more among rows that count, got one: {classes.tolist()}"
-            )
+            raise ValueError(f"y must have two classes or more among rows that count, got one: {classes.tolist()}")
         if self.class_weight is not None:
             of_class = compute_sample_weight(self.class_weight, labels)
             weights = of_class if weights is None else of_class * weights

@@ -7,13 +7,29 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_circles,
+    make_friedman1,
+    make_friedman2,
+    make_friedman3,
+    make_moons,
+)
+from sklearn.decomposition import PCA
 
 from hyperplanes.experiments.simulate import simulate
 
 Floats = NDArray[np.float64]
 
 N_ROWS = 1000
+N_ROWS_OF_CLASSES = 2000
+N_COMPONENTS = 10
+RING_BANDS = (8.5, 10.5)
+"""Three bands of about as many abalones each."""
 TEST_SHARE = 0.25
 
 
@@ -43,6 +59,32 @@ def load_red_wine() -> DataSet:
 def _read(name: str) -> list[list[str]]:
     lines = (files("hyperplanes.experiments") / "data" / name).read_text(encoding="utf-8").splitlines()
     return [line.split(",") for line in lines[1:]]
+
+
+def _spirals(seed: int) -> DataSet:
+    """Two spirals that turn about each other one and a half times."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=N_ROWS_OF_CLASSES).astype(np.float64)
+    turns = 0.25 + 1.5 * np.sqrt(rng.uniform(size=N_ROWS_OF_CLASSES))
+    angle = 2 * np.pi * turns + np.pi * y
+    X = turns[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return DataSet(X + 0.1 * rng.standard_normal(X.shape), y)
+
+
+def _digits(seed: int) -> DataSet:
+    """Images of digits by their first ten principal components."""
+    X, y = load_digits(return_X_y=True)
+    return DataSet(PCA(N_COMPONENTS, random_state=0).fit_transform(X), y.astype(np.float64))
+
+
+def _abalone_sex(seed: int) -> DataSet:
+    X, rings = load_abalone()
+    return DataSet(np.column_stack([X[:, 3:], rings]), np.argmax(X[:, :3], axis=1).astype(np.float64))
+
+
+def _abalone_rings(seed: int) -> DataSet:
+    X, rings = load_abalone()
+    return DataSet(X, np.digitize(rings, RING_BANDS).astype(np.float64))
 
 
 def _friedman1(seed: int) -> DataSet:
@@ -84,10 +126,26 @@ DATA_SETS: Mapping[str, Callable[[int], DataSet]] = MappingProxyType(
 """Name of a data set -> function from a seed to it; measured ones are the same for every seed."""
 
 
-def split_rows(data: DataSet, seed: int) -> tuple[DataSet, DataSet]:
-    """Training and test rows, 75% and 25% at random."""
+CLASS_SETS: Mapping[str, Callable[[int], DataSet]] = MappingProxyType(
+    {
+        "moons": lambda seed: DataSet(*make_moons(N_ROWS_OF_CLASSES, noise=0.3, random_state=seed)),
+        "circles": lambda seed: DataSet(*make_circles(N_ROWS_OF_CLASSES, noise=0.15, factor=0.6, random_state=seed)),
+        "spirals": _spirals,
+        "breast_cancer": lambda seed: DataSet(*load_breast_cancer(return_X_y=True)),
+        "wine_classes": lambda seed: DataSet(*load_wine(return_X_y=True)),
+        "iris": lambda seed: DataSet(*load_iris(return_X_y=True)),
+        "digits": _digits,
+        "abalone_sex": _abalone_sex,
+        "abalone_rings": _abalone_rings,
+    }
+)
+"""The same for classification, with the number of the class as response."""
+
+
+def split_rows(data: DataSet, seed: int, test_share: float = TEST_SHARE) -> tuple[DataSet, DataSet]:
+    """Training and test rows at random."""
     order = np.random.default_rng(seed).permutation(len(data.y))
-    n_test = round(TEST_SHARE * len(order))
+    n_test = round(test_share * len(order))
     train, test = order[n_test:], order[:n_test]
     return DataSet(data.X[train], data.y[train]), DataSet(data.X[test], data.y[test])
 

@@ -33,6 +33,41 @@ def crps(truth: ArrayLike, draws: ArrayLike) -> float:
     return float(np.mean(np.abs(ordered - truth).mean(axis=0) - gaps @ ordered / n_draws**2))
 
 
+def log_loss(classes: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean of -log of the probability, (n_rows, n_classes), of the class of each row, (n_rows,)."""
+    chosen = np.take_along_axis(*_as_classes(classes, probabilities), axis=1)
+    return float(-np.mean(np.log(np.maximum(chosen, np.finfo(np.float64).tiny))))
+
+
+def brier_score(classes: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean over rows of the squared distance of the probabilities from 1 for the class and 0 for others."""
+    shares, numbers = _as_classes(classes, probabilities)
+    return float(np.mean(np.sum(shares**2, axis=1) - 2 * np.take_along_axis(shares, numbers, axis=1)[:, 0] + 1))
+
+
+def calibration_error(classes: ArrayLike, probabilities: ArrayLike, n_bins: int = 10) -> float:
+    """Return the expected calibration error of the most probable class.
+
+    Rows are put into bins of as many rows each by that probability; the error is the mean over rows of how far its mean
+    in the bin is from the share of rows that are of that class.
+    """
+    shares, numbers = _as_classes(classes, probabilities)
+    confidence, hits = shares.max(axis=1), np.argmax(shares, axis=1) == numbers[:, 0]
+    order = np.argsort(confidence, kind="stable")
+    gaps = [len(rows) * abs(confidence[rows].mean() - hits[rows].mean()) for rows in np.array_split(order, n_bins)]
+    return float(np.sum(gaps) / len(order))
+
+
+def _as_classes(
+    classes: ArrayLike, probabilities: ArrayLike
+) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.float64]], np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
+    """Probabilities (n_rows, n_classes), and numbers of classes (n_rows, 1)."""
+    shares, numbers = np.asarray(probabilities, dtype=np.float64), np.asarray(classes, dtype=np.int64)
+    if shares.ndim != 2 or numbers.shape != shares.shape[:1]:
+        raise ValueError(f"classes must be one for each row of probabilities, got {numbers.shape} and {shares.shape}")
+    return shares, numbers[:, None]
+
+
 def _as_interval(interval: ArrayLike) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     interval = np.asarray(interval, dtype=np.float64)
     if interval.ndim != 2 or interval.shape[1] != 2:

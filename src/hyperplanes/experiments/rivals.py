@@ -33,6 +33,9 @@ class Regressor(Protocol):
         """Return one prediction per row."""
 
 
+VARIANCE_TREES = 50
+"""Of stochtree where the noise varies; its own default is none."""
+
 MakeRegressor: TypeAlias = Callable[[int], Regressor]
 """From a seed to a regressor, not yet fitted."""
 Predictor: TypeAlias = Callable[[Floats, Floats, Floats, int], Predictive]
@@ -134,6 +137,17 @@ def additive_trees(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
     model = BARTModel()
     model.sample(X_train=X, y_train=y, X_test=new, general_params={"random_seed": seed})
     return Predictive(np.asarray(model.y_hat_test).T, np.sqrt(np.asarray(model.global_var_samples))[:, None])
+
+
+def varying_additive_trees(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:
+    """Bayesian additive regression trees of stochtree, with a forest for the variance too."""
+    from stochtree import BARTModel
+
+    model = BARTModel()
+    options = {"general_params": {"random_seed": seed, "sample_sigma2_global": False}}
+    forest = {"variance_forest_params": {"num_trees": VARIANCE_TREES}}
+    model.sample(X_train=X, y_train=y, X_test=new, **options, **forest)
+    return Predictive(np.asarray(model.y_hat_test).T, np.sqrt(np.asarray(model.sigma2_x_test)).T)
 
 
 def natural_gradient_boosting(X: Floats, y: Floats, new: Floats, seed: int) -> Predictive:

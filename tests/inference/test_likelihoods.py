@@ -10,6 +10,7 @@ from hyperplanes.inference import Settings, fit
 from hyperplanes.model import Prior, spread_prior
 from hyperplanes.model.likelihoods import Bernoulli, Multinomial, Student, Varying
 from hyperplanes.model.likelihoods.student import DEGREES_RATE, DEGREES_SHAPE, FEWEST_DEGREES
+from hyperplanes.model.likelihoods.varying import LARGEST_SPREAD
 from hyperplanes.model.prediction import function_values
 
 N_POINTS = 2**19
@@ -64,7 +65,7 @@ def quadrature(name: str) -> tuple[float, np.ndarray]:
         terms = stats.t.logpdf(response, degrees, f, np.sqrt(variance))
     else:
         spread = network_of(points[:, 4:], spread_prior(PRIOR), INPUTS)
-        terms = stats.norm.logpdf(response, f, np.exp(spread))
+        terms = stats.norm.logpdf(response, f, np.exp(np.clip(spread, -LARGEST_SPREAD, LARGEST_SPREAD)))
     log_likelihoods = terms.sum(axis=1)
     log_evidence = logsumexp(log_likelihoods) - np.log(N_POINTS)
     return float(log_evidence), np.exp(log_likelihoods - logsumexp(log_likelihoods)) @ first[:, len(INPUTS) :]

@@ -127,7 +127,9 @@ def _probe(unknowns: Unknowns, *, probes: Data) -> jax.Array:
     """Functions of the particles at some rows, (n_particles, n_functions x N_PROBES)."""
 
     def of_one(one: Unknowns) -> jax.Array:
-        found = jax.vmap(lambda network: values(network, probes))(one.outputs).ravel()
-        return found if one.spread is None else jnp.append(found, values(one.spread, probes))
+        found = jax.vmap(lambda network: values(network, probes))(one.outputs)
+        if len(found) > 1:
+            found = found - found.mean(axis=0)  # what all have in common says nothing
+        return found.ravel() if one.spread is None else jnp.append(found, values(one.spread, probes))
 
     return jax.vmap(of_one)(unknowns)

@@ -2,9 +2,18 @@
 
 from importlib.metadata import version
 
-from hyperplanes.estimators import HyperplaneProcessRegressor, HyperplanesWarning
+from hyperplanes.estimators import HyperplaneProcessRegressor, HyperplanesWarning, load
+from hyperplanes.files import ModelFileError
 from hyperplanes.inference import Posterior
 from hyperplanes.model import Prior, paper_prior
 
 __version__ = version("hyperplanes")
-__all__ = ["HyperplaneProcessRegressor", "HyperplanesWarning", "Posterior", "Prior", "paper_prior"]
+__all__ = [
+    "HyperplaneProcessRegressor",
+    "HyperplanesWarning",
+    "ModelFileError",
+    "Posterior",
+    "Prior",
+    "load",
+    "paper_prior",
+]

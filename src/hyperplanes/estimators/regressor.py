@@ -17,6 +17,7 @@ from hyperplanes.estimators.datasets import divided_dataset, write_predictions
 from hyperplanes.estimators.decomposition import DECOMPOSITIONS, DOMAINS, Decomposition
 from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, judge_time, warn
 from hyperplanes.estimators.division import Division, divided_table
+from hyperplanes.estimators.export import ExportMixin
 from hyperplanes.estimators.mosaic import Mosaic
 from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
 from hyperplanes.estimators.parts import Part
@@ -28,7 +29,7 @@ from hyperplanes.model import Prior
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 
-class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Bayesian two-layer ReLU network whose hidden units are a Poisson process of hyperplanes.
 
     Annealed sequential Monte Carlo draws the posterior; predictions average over it. Inputs and response are scaled
@@ -427,6 +428,13 @@ class HyperplaneProcessRegressor(RegressorMixin, BaseEstimator):  # type: ignore
             n_threads=checked.n_threads(self.n_jobs),
             memory_budget=self._max_bytes(),
         )
+
+    def _check_settings(self) -> None:
+        """Raise an error that names a setting that is wrong."""
+        self._inference_settings()
+        self._decomposition()
+        checked.read_prior(self.prior, self.sampler, n_columns=1)
+        check_random_state(self.random_state)
 
     def _max_bytes(self) -> int:
         return checked.n_bytes("memory_budget", self.memory_budget)

@@ -1,6 +1,6 @@
 """Models of the first version that has files, and what they predicted: later versions have to predict the same.
 
-`python tests/estimators/golden_models.py` writes them anew, which is right only where a format that was never released
+`python tests/golden_models.py` writes them anew, which is right only where a format that was never released
 has changed.
 """
 
@@ -13,6 +13,7 @@ import pandas as pd
 from hyperplanes import HyperplaneProcessRegressor
 
 FOLDER = Path(__file__).parent / "golden"
+PLAIN = FOLDER / "plain.safetensors"
 N_ROWS = 80
 
 

@@ -5,6 +5,7 @@ has changed.
 """
 
 import json
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,15 @@ def predictions(model: HyperplaneProcessRegressor) -> dict[str, list[float]]:
         "evidence": [model.log_evidence_, model.log_evidence_error_],
         "number": [model.n_hyperplanes_.mean, *model.n_hyperplanes_.probabilities],
     }
+
+
+def without_names(model: HyperplaneProcessRegressor) -> HyperplaneProcessRegressor:
+    """A model of an array of numbers, made of one that knows text and names."""
+    plain = copy(model)
+    plain.columns_ = model.columns_._replace(categories=())
+    plain.n_features_in_ = len(model.columns_.medians)
+    del plain.feature_names_in_
+    return plain
 
 
 def main() -> None:

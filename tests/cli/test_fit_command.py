@@ -202,7 +202,7 @@ def test_files_that_are_missing_or_not_what_they_seem(capsys):
         file.write(b"PAR1, not")
     for name in ("rows.parquet", "none.csv", "none.parquet"):
         for more in ([], ["--decomposition", "domain"]):
-            assert cli.main(["fit", name, "--target", "y", "--out", "m", *more]) in (1, 2)
+            assert cli.main(["fit", name, "--target", "y", "--out", "m", *more]) == 1
             assert name in capsys.readouterr().err
 
 

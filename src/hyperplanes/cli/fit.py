@@ -145,8 +145,9 @@ def fit(
         model._check_settings()
     start = time.monotonic()
     if source.format == PARQUET and data != PIPE and decomposition in DOMAINS and not (drop or row_weights):
+        known = open_dataset(source.found()).layout.columns
         with wrong_usage():
-            require_columns([target], open_dataset(source.found()).layout.columns)
+            require_columns([target], known)
         model.fit_dataset(data, target)
     else:
         _fit_table(model, source, target, tuple(drop or ()), row_weights)

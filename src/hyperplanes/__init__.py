@@ -2,7 +2,8 @@
 
 from importlib.metadata import version
 
-from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor, HyperplanesWarning
+from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor, HyperplanesWarning, load
+from hyperplanes.files import ModelFileError
 from hyperplanes.inference import Posterior
 from hyperplanes.model import Prior, paper_prior
 
@@ -11,7 +12,9 @@ __all__ = [
     "HyperplaneProcessClassifier",
     "HyperplaneProcessRegressor",
     "HyperplanesWarning",
+    "ModelFileError",
     "Posterior",
     "Prior",
+    "load",
     "paper_prior",
 ]

@@ -35,7 +35,7 @@ LIKELIHOODS = {"bernoulli": Bernoulli(), "multinomial": Multinomial(3), "student
 
 
 def network_of(points: np.ndarray, prior: Prior, at: np.ndarray) -> np.ndarray:
-    """Functions (n_points, n) of one hyperplane from uniform numbers (n_points, 4), or 5 where their scale is unknown."""
+    """Functions (n_points, n) of one hyperplane from uniform numbers (n_points, 4); a fifth is of their scale."""
     sign, offset = np.where(points[:, 0] < 0.5, -1.0, 1.0)[:, None], 2 * points[:, 1:2] - 1
     intercept = np.sqrt(prior.intercept_variance) * ndtri(points[:, 2:3])
     variance = prior.coefficient_variance

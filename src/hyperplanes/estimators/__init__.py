@@ -2,6 +2,7 @@
 
 from hyperplanes.estimators.classifier import HyperplaneProcessClassifier
 from hyperplanes.estimators.diagnostics import Diagnostics, HyperplanesWarning
+from hyperplanes.estimators.loading import load
 from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.regressor import HyperplaneProcessRegressor
 from hyperplanes.estimators.scaling import Scaler
@@ -13,4 +14,5 @@ __all__ = [
     "HyperplanesWarning",
     "Part",
     "Scaler",
+    "load",
 ]

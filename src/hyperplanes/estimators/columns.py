@@ -1,6 +1,6 @@
 """Columns as people have them: text becomes columns of 0 and 1, and missing values are filled in and marked."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, time, timedelta
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
@@ -35,6 +35,14 @@ class Columns(NamedTuple):
         missing = np.isnan(numbers)
         filled = np.where(missing, self.medians, numbers)
         return np.column_stack([filled, missing[:, self.has_missing]]) if self.has_missing.any() else filled
+
+    def names(self, features: Sequence[str]) -> list[str]:
+        """Names of the columns of numbers, of a table whose columns have these names."""
+        found: list[str] = []
+        for feature, known in zip(features, self.categories or len(features) * (None,), strict=True):
+            texts = () if known is None else known[1:] if len(known) == 2 else known
+            found += [feature] if known is None else [f"{feature}={text}" for text in texts]
+        return found + [f"{found[k]} missing" for k in np.flatnonzero(self.has_missing)]
 
 
 def may_hold_text(table: Any) -> dict[int, str]:

@@ -114,7 +114,7 @@ def divided_dataset(
     """
     dataset, reader = open_dataset(source), clone(estimator)
     names = list(dataset.layout.columns)
-    _require([target], names)
+    require_columns([target], names)
     categories = _learn_categories(dataset, target, shown)
     with dataset.walk(names, "read", shown) as chunks:
         columns, sample = _survey(_readings(chunks, target, reader, categories), categories, seed)
@@ -154,7 +154,7 @@ def write_predictions(
     arrow, parquet = _import_for_parquet("pyarrow", "pyarrow.parquet")
     dataset, path, n_rows = open_dataset(source), Path(out), 0
     names = list(dataset.layout.columns) if names is None else names
-    _require(names, dataset.layout.columns)
+    require_columns(names, dataset.layout.columns)
     if path.exists():
         raise FileExistsError(f"{path} exists already: remove it, or write to another file")
     schema = arrow.schema([(name, arrow.float64()) for name in PREDICTED])
@@ -197,7 +197,8 @@ def _import_for_parquet(*names: str) -> list[Any]:
         raise ImportError('Parquet needs pyarrow and pandas: pip install "hyperplanes[parquet]"') from error
 
 
-def _require(names: Iterable[Any], known: Iterable[Any]) -> None:
+def require_columns(names: Iterable[Any], known: Iterable[Any]) -> None:
+    """Raise an error that names the first column that is missing, and one that may have been meant."""
     known = list(known)
     for name in names:
         if name not in known:

@@ -29,6 +29,9 @@ from hyperplanes.model.likelihoods import Bernoulli, Likelihood, Multinomial, St
 from hyperplanes.model.prediction import ROWS_AT_ONCE, Mixture
 from hyperplanes.model.prediction import average as average_over
 
+WORTH = 0.02
+"""Nats a row by which the evidence of another likelihood has to be above that of the simplest, to be taken: less is not
+worth the time, and evidences err by as much."""
 MOST_FAILURES = 3
 """How often workers may be killed, and no part be done meanwhile, before it is an error."""
 
@@ -159,7 +162,7 @@ def fit_part(
     family: Family,
     observe: Observer | None = None,
 ) -> Part:
-    """Draw the posterior of some rows with the likelihood that has the largest evidence."""
+    """Draw the posterior of some rows with the likelihood that has the largest evidence, see `WORTH`."""
     inputs = input_scaler(rows.inputs, rows.row_weights) if prior.reach == 0 else range_scaler(rows.inputs)
     of_classes = family.n_classes > 0
     response = UNSCALED if of_classes else response_scaler(rows.response, rows.row_weights)
@@ -179,8 +182,10 @@ def fit_part(
         )
         for name, likelihood in likelihoods.items()
     }
-    best = max(posteriors, key=lambda name: posteriors[name].log_evidence)
     n_rows = float(rows.row_weights.sum())
+    simplest = next(iter(posteriors))
+    handicaps = {name: 0.0 if name == simplest else WORTH * n_rows for name in posteriors}
+    best = max(posteriors, key=lambda name: posteriors[name].log_evidence - handicaps[name])
     summary = FitSummary(
         prior=prior,
         n_rows=n_rows,

@@ -19,8 +19,10 @@ from hyperplanes.estimators.division import Division
 from hyperplanes.estimators.mosaic import Mosaic
 from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
 from hyperplanes.estimators.parts import Family, Part
+from hyperplanes.estimators.saving import save
 from hyperplanes.estimators.scaling import Floats, Scaler
 from hyperplanes.estimators.tables import Table, read_inputs
+from hyperplanes.files.container import File
 from hyperplanes.inference import SAMPLERS, Posterior, Settings, Subdomains
 from hyperplanes.model import Prior
 
@@ -53,6 +55,19 @@ class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     n_hyperplanes_: NumberOfHyperplanes
     columns_: Columns
     input_range_: Floats
+
+    def save(self, file: File) -> None:
+        """Write the fitted model to a file that `hyperplanes.load` reads, for ever and from anybody.
+
+        The file holds arrays and JSON, nothing that could be executed. It is written beside `file` and renamed, so
+        that it is complete or not there. See docs/format.md.
+
+        Parameters
+        ----------
+        file : path or binary file
+            Best named ``*.safetensors``. A file that exists is replaced.
+        """
+        save(self, file)
 
     def _fit(
         self,
@@ -132,6 +147,13 @@ class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
             n_threads=checked.n_threads(self.n_jobs),
             memory_budget=self._max_bytes(),
         )
+
+    def _check_settings(self) -> None:
+        """Raise an error that names a setting that is wrong."""
+        self._inference_settings()
+        self._decomposition()
+        checked.read_prior(self.prior, self.sampler, n_columns=1)
+        check_random_state(self.random_state)
 
     def _max_bytes(self) -> int:
         return checked.n_bytes("memory_budget", self.memory_budget)

@@ -4,7 +4,7 @@ from hyperplanes.inference.averaging import average
 from hyperplanes.inference.devices import find_devices, predicting_on
 from hyperplanes.inference.fit import Observer, fit
 from hyperplanes.inference.mcmc import Chain, run_chain
-from hyperplanes.inference.posterior import Posterior, Progress, Trace
+from hyperplanes.inference.posterior import Network, Posterior, Progress, Trace
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.subdomains import Subdomains, balanced_subdomains, even_subdomains
@@ -12,6 +12,7 @@ from hyperplanes.inference.subdomains import Subdomains, balanced_subdomains, ev
 __all__ = [
     "SAMPLERS",
     "Chain",
+    "Network",
     "Observer",
     "Posterior",
     "Progress",

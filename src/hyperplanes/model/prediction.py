@@ -131,7 +131,7 @@ def log_density(particles: Particles, inputs: ArrayLike, response: ArrayLike, *,
     for mixture in mixtures(particles, inputs, max_bytes):
         n_rows = mixture.centres.shape[1]
         errors = observed[start : start + n_rows] - mixture.centres
-        terms = _log_standard_density(errors / mixture.scales, mixture.degrees) - np.log(mixture.scales)
+        terms = log_standard_density(errors / mixture.scales, mixture.degrees) - np.log(mixture.scales)
         blocks.append(log_average(mixture.weights, terms))
         start += n_rows
     return np.concatenate(blocks)
@@ -152,7 +152,7 @@ def draw(
     for mixture in mixtures(particles, inputs, max_bytes):
         draws, scales = mixture.centres[chosen].T, mixture.scales[chosen].T
         if target == "response":
-            draws = draws + scales * _draw_standard(rng, mixture.degrees[chosen, 0], draws.shape)
+            draws = draws + scales * draw_standard(rng, mixture.degrees[chosen, 0], draws.shape)
         blocks.append(draws)
     return np.concatenate(blocks)
 
@@ -233,7 +233,7 @@ def _mixture_quantile(mixture: Mixture, level: float) -> Floats:
         standard = (quantile - values) / scales
         excess = average(weights, _standard_probability(standard, degrees)) - level
         low, high = np.where(excess < 0, quantile, low), np.where(excess < 0, high, quantile)
-        slope = average(densities, np.exp(_log_standard_density(standard, degrees)))
+        slope = average(densities, np.exp(log_standard_density(standard, degrees)))
         newton = quantile - excess / np.maximum(slope, np.finfo(float).tiny)
         proposal = np.where((newton >= low) & (newton <= high), newton, 0.5 * (low + high))
         step = np.where(done, 0.0, proposal - quantile)
@@ -256,7 +256,7 @@ def _standard_quantile(level: float, degrees: Floats) -> Floats:
     return np.asarray(np.where(np.isinf(degrees), ndtri(level), stdtrit(np.minimum(degrees, 1e9), level)))
 
 
-def _log_standard_density(values: Floats, degrees: Floats) -> Floats:
+def log_standard_density(values: Floats, degrees: Floats) -> Floats:
     """Log density of noise of scale 1."""
     gaussian = -0.5 * (np.log(2 * np.pi) + values**2)
     if np.isinf(degrees).all():
@@ -267,7 +267,7 @@ def _log_standard_density(values: Floats, degrees: Floats) -> Floats:
     return np.asarray(np.where(np.isinf(degrees), gaussian, heavy))
 
 
-def _draw_standard(rng: np.random.Generator, degrees: Floats, shape: tuple[int, ...]) -> Floats:
+def draw_standard(rng: np.random.Generator, degrees: Floats, shape: tuple[int, ...]) -> Floats:
     """Noise of scale 1, with degrees of freedom for each column."""
     white = rng.standard_normal(shape)
     if np.isinf(degrees).all():

@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 def quick(monkeypatch):
     """A demonstration with few particles and one rival."""
     model = HyperplaneProcessRegressor(n_hyperplanes=2, n_particles=30, n_steps=3, sampler="paper", random_state=0)
-    monkeypatch.setattr(cli, "run_demo", partial(run_demo, model=model, rivals=["linear"]))
+    monkeypatch.setattr("hyperplanes.cli.demo.run_demo", partial(run_demo, model=model, rivals=["linear"]))
 
 
 def test_demo_prints_the_table_and_writes_the_picture(quick, tmp_path, capsys):
@@ -45,7 +45,7 @@ def test_demo_with_its_default_model(tmp_path, monkeypatch, capsys):
 
 
 def test_picture_that_cannot_be_written_fails_before_the_fit(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(cli, "run_demo", None)
+    monkeypatch.setattr("hyperplanes.cli.demo.run_demo", None)
     assert cli.main(["demo", "--out", str(tmp_path / "none" / "demo.png")]) == 1
     assert "error: the folder of the picture does not exist" in capsys.readouterr().err
 
@@ -64,11 +64,37 @@ def test_version_and_help(capsys):
     assert "--seed" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["fit", "predict", "demo"])
+def test_help_teaches_with_examples(command, capsys):
+    assert cli.main([command, "-h"]) == 0
+    shown = capsys.readouterr().out
+    assert command == "demo" or f"hyperplanes {command} houses" in shown
+    assert cli.main(["--help"]) == 0
+    assert command in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("pre", "predict"), ("fit d.csv --decom", "--decomposition"), ("fit d.csv --decomposition dom", "domain")],
+)
+def test_shells_complete_commands_options_and_choices(typed, offered):
+    words = f"hyperplanes {typed}"
+    environment = {"_HYPERPLANES_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    outcome = CliRunner().invoke(cli.app, [], prog_name="hyperplanes", env=environment)
+    assert offered in outcome.stdout.split()
+
+
+def test_the_script_for_completion_can_be_shown():
+    environment = {"_HYPERPLANES_COMPLETE": "source_bash"}
+    outcome = CliRunner().invoke(cli.app, [], prog_name="hyperplanes", env=environment)
+    assert "complete -o default -F _hyperplanes_completion hyperplanes" in outcome.stdout
+
+
 def test_interruption_exits_with_130(monkeypatch, tmp_path):
     def interrupted(**settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "run_demo", interrupted)
+    monkeypatch.setattr("hyperplanes.cli.demo.run_demo", interrupted)
     assert cli.main(["demo", "--out", str(tmp_path / "demo.png")]) == 130
 
 
@@ -76,7 +102,7 @@ def test_faults_of_ours_keep_their_traceback(monkeypatch, tmp_path):
     def faulty(**settings):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(cli, "run_demo", faulty)
+    monkeypatch.setattr("hyperplanes.cli.demo.run_demo", faulty)
     with pytest.raises(ZeroDivisionError):
         cli.main(["demo", "--out", str(tmp_path / "demo.png")])
 
@@ -86,6 +112,6 @@ def test_warnings_are_one_line_on_stderr(monkeypatch, tmp_path, capsys):
         warnings.warn("raise n_particles", UserWarning, stacklevel=2)
         raise ValueError("stop here")
 
-    monkeypatch.setattr(cli, "run_demo", warning)
+    monkeypatch.setattr("hyperplanes.cli.demo.run_demo", warning)
     assert cli.main(["demo", "--out", str(tmp_path / "demo.png")]) == 1
     assert capsys.readouterr().err == "warning: raise n_particles\nerror: stop here\n"

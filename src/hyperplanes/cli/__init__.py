@@ -1,0 +1,5 @@
+"""The command line: `hyperplanes fit`, `predict`, `demo` and `reproduce`, one module each."""
+
+from hyperplanes.cli.program import app, main
+
+__all__ = ["app", "main"]

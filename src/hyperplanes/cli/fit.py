@@ -1,0 +1,240 @@
+"""`hyperplanes fit`."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hyperplanes.cli.console import say, watched
+from hyperplanes.cli.tables import (
+    PARQUET,
+    PIPE,
+    Frame,
+    Source,
+    check_out,
+    format_of,
+    opened_out,
+    require_numbers,
+    separator_of,
+)
+from hyperplanes.estimators import HyperplaneProcessRegressor
+from hyperplanes.estimators.columns import text_columns
+from hyperplanes.estimators.datasets import open_dataset, require_columns
+from hyperplanes.estimators.decomposition import DOMAINS
+from hyperplanes.estimators.tables import FEWEST_ROWS
+
+DEFAULTS = HyperplaneProcessRegressor().get_params()
+TABLE, EFFORT, MODEL = "The table", "How much effort", "The model"
+
+DataArgument = Annotated[Path, typer.Argument(help="CSV or Parquet; `-` is CSV from stdin.", show_default=False)]
+FormatOption = Annotated[
+    Literal["csv", "parquet"] | None,
+    typer.Option("--format", help="Of the data, where its name does not tell.", rich_help_panel=TABLE),
+]
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option(help="Between cells of CSV; by default a comma, a tab for .tsv.", rich_help_panel=TABLE),
+]
+MissingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A text that stands for missing values, beside NA, NaN, null and nothing. Repeatable.",
+        rich_help_panel=TABLE,
+    ),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")]
+
+
+def fit(
+    data: DataArgument,
+    target: Annotated[str, typer.Option(help="Column to predict; the others are inputs.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(help="Model file to write, say model.safetensors; `-` is stdout.", show_default=False)
+    ],
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(help="A column that is no input, such as an identifier. Repeatable.", rich_help_panel=TABLE),
+    ] = None,
+    row_weights: Annotated[
+        str | None, typer.Option(help="Column that says how often each row counts.", rich_help_panel=TABLE)
+    ] = None,
+    data_format: FormatOption = None,
+    separator: SeparatorOption = None,
+    missing: MissingOption = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Seconds that the fit should take; by default as long as it needs.", rich_help_panel=EFFORT),
+    ] = DEFAULTS["budget"],
+    n_particles: Annotated[
+        int, typer.Option(help="Draws that stand for the posterior.", rich_help_panel=EFFORT)
+    ] = DEFAULTS["n_particles"],
+    n_steps: Annotated[
+        int | None, typer.Option(help="Annealing steps; by default as many as needed.", rich_help_panel=EFFORT)
+    ] = DEFAULTS["n_steps"],
+    jobs: Annotated[int, typer.Option(help="Threads; -1 uses all cores.", rich_help_panel=EFFORT)] = DEFAULTS["n_jobs"],
+    device: Annotated[
+        str | None,
+        typer.Option(help="cpu, gpu or one such as gpu:1; by default the best there is.", rich_help_panel=EFFORT),
+    ] = DEFAULTS["device"],
+    memory_budget: Annotated[
+        float, typer.Option(help="GiB that large arrays may take.", rich_help_panel=EFFORT)
+    ] = DEFAULTS["memory_budget"],
+    n_hyperplanes: Annotated[
+        str, typer.Option(help="Hidden units, a number or auto.", rich_help_panel=MODEL)
+    ] = DEFAULTS["n_hyperplanes"],
+    decomposition: Annotated[
+        Literal["intensity", "domain", "paper-intensity", "paper-domain"] | None,
+        typer.Option(help="Fit in parts: domain for many rows, intensity for many hyperplanes.", rich_help_panel=MODEL),
+    ] = DEFAULTS["decomposition"],
+    n_parts: Annotated[int, typer.Option(help="Parts, with a decomposition.", rich_help_panel=MODEL)] = DEFAULTS[
+        "n_parts"
+    ],
+    blend: Annotated[
+        float, typer.Option(help="How far parts go over into each other, 0 to 0.5.", rich_help_panel=MODEL)
+    ] = DEFAULTS["blend"],
+    sampler: Annotated[
+        Literal["auto", "paper"], typer.Option(help="paper is for comparison.", rich_help_panel=MODEL)
+    ] = DEFAULTS["sampler"],
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**32 - 1, help="For the same result again.", rich_help_panel=MODEL)
+    ] = None,
+    force: ForceOption = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    progress: Annotated[bool | None, typer.Option(help="Show progress; by default on a terminal.")] = None,
+) -> None:
+    """Fit a model to a table, and write it to a model file.
+
+    ```
+    hyperplanes fit houses.csv --target price --out houses.safetensors
+    hyperplanes fit houses.csv --target price --drop id --budget 60 --seed 0 --out houses.safetensors
+    zcat houses.csv.gz | hyperplanes fit - --target price --json --out houses.safetensors
+    hyperplanes fit folder/of/parquet --target price --decomposition domain --n-parts 50 --out big.safetensors
+    ```
+
+    Numbers, text and missing values are taken as they are; text becomes categories. Nothing has to be set. The summary
+    says what was found and whether it can be trusted. Parquet with a decomposition of the domain need not fit into
+    memory (unless --drop or --row-weights is given).
+    """
+    source = Source(data, format_of(data, data_format, "--format"), separator_of(data, separator), tuple(missing or ()))
+    if out == PIPE and (as_json or sys.stdout.isatty()):
+        raise typer.BadParameter("a model on stdout leaves no place for --json, and cannot be shown: write to a file")
+    check_out(out, force, [data])
+    model = HyperplaneProcessRegressor(
+        n_hyperplanes=int(n_hyperplanes) if n_hyperplanes.isdecimal() else n_hyperplanes,
+        n_particles=n_particles,
+        n_steps=n_steps,
+        budget=budget,
+        sampler=sampler,
+        decomposition=decomposition,
+        n_parts=n_parts,
+        blend=blend,
+        n_jobs=jobs,
+        random_state=seed,
+        progress=watched() if progress is None else progress,
+        memory_budget=memory_budget,
+        device=device,
+    )
+    with wrong_usage():
+        model._check_settings()
+    start = time.monotonic()
+    if source.format == PARQUET and data != PIPE and decomposition in DOMAINS and not (drop or row_weights):
+        known = open_dataset(source.found()).layout.columns
+        with wrong_usage():
+            require_columns([target], known)
+        model.fit_dataset(data, target)
+    else:
+        _fit_table(model, source, target, tuple(drop or ()), row_weights)
+    seconds = time.monotonic() - start
+    with opened_out(out) as file:
+        model.save(file)
+    _print_summary(_summary(model, target, out, seconds), as_json, to_stderr=out == PIPE)
+
+
+@contextmanager
+def wrong_usage() -> Iterator[None]:
+    """Errors in what the command line says."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _fit_table(
+    model: HyperplaneProcessRegressor, source: Source, target: str, drop: tuple[str, ...], row_weights: str | None
+) -> None:
+    frame = source.read()
+    others = [target, *drop, *([] if row_weights is None else [row_weights])]
+    with wrong_usage():
+        _require(others, frame, source)
+    inputs = frame.drop(columns=others)
+    if not len(inputs.columns):
+        raise ValueError(
+            f"{source.name} has no column beside {', '.join(map(repr, others))}: there is nothing to learn from"
+        )
+    if len(frame) < FEWEST_ROWS:
+        raise ValueError(f"{source.name} has {len(frame)} rows, and a fit needs at least {FEWEST_ROWS}")
+    numeric = [name for k, name in enumerate(inputs.columns) if k not in text_columns(inputs)]
+    require_numbers(frame, [*others[:1], *others[1 + len(drop) :], *numeric], source)
+    for name in (target, row_weights):
+        if name is not None and frame[name].isna().any():
+            row = int(frame[name].isna().to_numpy().argmax()) + 1
+            raise ValueError(f"column {name!r} of {source.name} has no value in row {row}: remove such rows")
+    weights = None if row_weights is None else frame[row_weights].to_numpy(dtype=float)
+    model.fit(inputs, frame[target].to_numpy(dtype=float), sample_weight=weights)
+
+
+def _require(names: list[str], frame: Frame, source: Source) -> None:
+    """Say which column is missing; a table of one column was likely separated by something else."""
+    if len(frame.columns) == 1 and source.format != PARQUET:
+        (header,) = map(str, frame.columns)
+        for separator in (";", "\t", "|", ","):
+            if separator in header:
+                shown = r"\t" if separator == "\t" else separator
+                raise ValueError(f"{source.name} seems to be separated otherwise: try --separator '{shown}'")
+    require_columns(names, frame.columns)
+
+
+def _summary(model: HyperplaneProcessRegressor, target: str, out: Path, seconds: float) -> dict[str, Any]:
+    number, diagnostics = model.n_hyperplanes_, model.diagnostics_
+    return {
+        "model": None if out == PIPE else str(out),
+        "target": target,
+        "rows": sum(part.summary.n_rows for part in model.parts_),
+        "columns": [str(name) for name in model.feature_names_in_],
+        "parts": len(model.parts_),
+        "seconds": round(seconds, 3),
+        "n_hyperplanes": {"mean": number.mean, "median": number.median, "low": number.low, "high": number.high},
+        "noise_std": diagnostics.noise_std,
+        "log_evidence": model.log_evidence_,
+        "log_evidence_error": model.log_evidence_error_,
+        "diagnostics": {name: getattr(diagnostics, name) for name in diagnostics._fields},
+    }
+
+
+def _print_summary(summary: dict[str, Any], as_json: bool, to_stderr: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(summary, indent=2))
+        return
+    number = summary["n_hyperplanes"]
+    lines = {
+        "rows, columns": f"{summary['rows']:,.0f}, {len(summary['columns'])}",
+        "hyperplanes": f"{number['mean']:.3g} ({number['low']} to {number['high']})",
+        "noise": f"{summary['noise_std']:.4g}, as a standard deviation of {summary['target']}",
+        "log evidence": f"{summary['log_evidence']:.6g} ± {summary['log_evidence_error']:.2g}",
+        "seconds": f"{summary['seconds']:.3g}",
+    }
+    table = Table(show_header=False, box=None)
+    for name, value in lines.items():
+        table.add_row(name, value)
+    Console(stderr=to_stderr, highlight=False).print(table)
+    for note in summary["diagnostics"]["notes"]:
+        say(f"note: {note}")
+    if summary["model"]:
+        say(f"model written to {summary['model']}")

@@ -1,0 +1,157 @@
+"""`hyperplanes predict`."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import typer
+
+from hyperplanes.cli.console import say
+from hyperplanes.cli.fit import (
+    DataArgument,
+    ForceOption,
+    FormatOption,
+    MissingOption,
+    SeparatorOption,
+    wrong_usage,
+)
+from hyperplanes.cli.tables import (
+    CSV,
+    PARQUET,
+    PIPE,
+    Frame,
+    Source,
+    check_out,
+    format_of,
+    joined,
+    opened_out,
+    require_numbers,
+    separator_of,
+    write_csv,
+)
+from hyperplanes.estimators import HyperplaneProcessRegressor, load
+from hyperplanes.estimators.datasets import PREDICTED, require_columns
+from hyperplanes.estimators.settings import tails
+
+
+def predict(
+    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file; `-` is stdin.", show_default=False)],
+    data: DataArgument,
+    out: Annotated[Path, typer.Option(help="Table to write, .csv or .parquet; `-` is CSV on stdout.")] = PIPE,
+    coverage: Annotated[float, typer.Option(help="Probability that the interval from low to high holds.")] = 0.95,
+    target_of: Annotated[
+        Literal["response", "mean"], typer.Option(help="What the interval is of: a new response, or its mean.")
+    ] = "response",
+    keep: Annotated[list[str] | None, typer.Option(help="A column of the data to copy beside. Repeatable.")] = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Copy text to CSV as it is, even where it looks like a formula.")
+    ] = False,
+    data_format: FormatOption = None,
+    separator: SeparatorOption = None,
+    missing: MissingOption = None,
+    force: ForceOption = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> None:
+    """Predict the rows of a table.
+
+    ```
+    hyperplanes predict houses.safetensors new.csv
+    hyperplanes predict houses.safetensors new.csv --keep id --coverage 0.9 --out predicted.csv
+    cat new.csv | hyperplanes predict houses.safetensors - | head
+    ```
+
+    Writes the columns mean, std, low and high, one row for each row of the data: the mean, the standard deviation of a
+    new response (not with --target-of mean), and both ends of the interval. Columns are found by name, others do not
+    matter. Tables are read some rows at a time. In CSV, copied text that a spreadsheet would take for a formula gets
+    an apostrophe in front.
+    """
+    source = Source(data, format_of(data, data_format, "--format"), separator_of(data, separator), tuple(missing or ()))
+    out_format = format_of(out, None, "--out with .csv or .parquet")
+    if model_file == data == PIPE:
+        raise typer.BadParameter("model and data cannot both come from stdin")
+    if out == PIPE and as_json:
+        raise typer.BadParameter("predictions on stdout leave no place for --json: write them to a file")
+    check_out(out, force, [model_file, data])
+    kept = list(keep or ())
+    with wrong_usage():
+        tails(coverage)
+        if taken := set(kept) & set(PREDICTED):
+            raise ValueError(f"--keep {min(taken)} would have the name of a prediction: rename that column")
+    model = load(sys.stdin.buffer if model_file == PIPE else model_file)
+    if source.format == out_format == PARQUET and data != PIPE and target_of == "response" and not kept:
+        n_rows = _predict_dataset(model, source, out, coverage)
+    else:
+        predictions = _Predictions(model, source, kept, coverage, target_of)
+        with opened_out(out) as file:
+            if out_format == CSV:
+                write_csv(file, predictions.frames(), raw=raw)
+            else:
+                predictions.whole().to_parquet(file, index=False)
+        n_rows = predictions.n_rows
+    if as_json:
+        done = {"out": str(out), "rows": n_rows, "coverage": coverage, "target_of": target_of}
+        typer.echo(json.dumps(done, indent=2))
+    elif out != PIPE:
+        say(f"{n_rows:,} predictions written to {out}")
+
+
+def _predict_dataset(model: HyperplaneProcessRegressor, source: Source, out: Path, coverage: float) -> int:
+    """Predictions of Parquet that need not fit into memory."""
+    with TemporaryDirectory(prefix=f".{out.name[:100]}-", dir=out.parent) as folder:
+        unfinished = Path(folder) / "predictions"
+        n_rows = model.predict_dataset(source.found(), unfinished, coverage)
+        unfinished.replace(out)
+    return n_rows
+
+
+class _Predictions:
+    """Predictions of a table, some rows at a time."""
+
+    def __init__(
+        self, model: HyperplaneProcessRegressor, source: Source, kept: list[str], coverage: float, target_of: str
+    ) -> None:
+        self.n_rows = 0
+        self._model, self._source, self._kept = model, source, kept
+        self._coverage, self._target_of = coverage, target_of
+        self._names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+        categories = model.columns_.categories or (None,) * len(self._names)
+        self._text = [name for name, known in zip(self._names, categories, strict=True) if known is not None]
+
+    def frames(self) -> Iterator[Frame]:
+        """Data frames of predictions, with the columns that are kept in front."""
+        for chunk in self._source.chunks(text=[*self._text, *self._kept]):
+            with wrong_usage():
+                require_columns(self._kept, chunk.columns)
+            shown = chunk[self._kept].reset_index(drop=True)
+            for name, values in self._predict(self._inputs(chunk)).items():
+                shown[name] = values
+            self.n_rows += len(chunk)
+            yield shown
+
+    def whole(self) -> Frame:
+        """All of them."""
+        return joined(list(self.frames()))
+
+    def _inputs(self, chunk: Frame) -> Any:
+        names = self._names
+        if not names and len(chunk.columns) != self._model.n_features_in_:
+            raise ValueError(
+                f"the model was fitted to {self._model.n_features_in_} columns without names, and {self._source.name} "
+                f"has {len(chunk.columns)}"
+            )
+        require_columns(names, chunk.columns)
+        inputs = chunk[names or list(chunk.columns)]
+        require_numbers(inputs, [name for name in inputs.columns if name not in self._text], self._source, self.n_rows)
+        return inputs if names else inputs.to_numpy(dtype=float)
+
+    def _predict(self, inputs: Any) -> dict[str, Any]:
+        names = PREDICTED if self._target_of == "response" else ("mean", "low", "high")
+        if not len(inputs):
+            return {name: np.empty(0) for name in names}
+        moments = self._model.predict(inputs, return_std=True)[: len(names) - 2]
+        ends = self._model.predict_interval(inputs, self._coverage, target=self._target_of).T
+        return dict(zip(names, (*moments, *ends), strict=True))

@@ -1,0 +1,69 @@
+"""`hyperplanes reproduce`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hyperplanes.cli.console import FAILED, say, watched
+from hyperplanes.estimators.progress import counter
+from hyperplanes.experiments.reproduction import (
+    FULL,
+    QUICK,
+    STUDIES,
+    Failure,
+    Plan,
+    missing_cells,
+    plan_cells,
+    run_cells,
+    write_report,
+)
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(STUDIES)}, or all.", metavar="NAME")],
+    repeats: Annotated[int | None, typer.Option(min=1, help="Repeats of every method; 100, 20 or so each.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes: see that everything runs, in minutes.")] = False,
+    jobs: Annotated[int, typer.Option(help="Cells computed at a time; -1 for as many as there are cores.")] = 1,
+    folder: Annotated[
+        Path | None, typer.Option(help="Of all results; by default reproduction, or reproduction-quick.")
+    ] = None,
+    methods: Annotated[str, typer.Option(help="Only these methods, with commas between them.")] = "",
+    sets: Annotated[str, typer.Option(help="Only these data sets, with commas between them.")] = "",
+    shard: Annotated[str, typer.Option(help="Only a share k/n of the cells, such as 1/4.")] = "1/1",
+    document: Annotated[
+        Path | None, typer.Option(help="Where to write the document; by default reproduction.md in the folder.")
+    ] = None,
+    cells_only: Annotated[bool, typer.Option("--cells-only", help="Compute cells, write no report.")] = False,
+    report_only: Annotated[bool, typer.Option("--report-only", help="Compute nothing, write the report.")] = False,
+) -> None:
+    """Reproduce the tables and figures of the paper.
+
+    Computes what is missing, one small file for each method, data set and repeat, so that a run can be killed, resumed
+    and shared out; then writes tables, figures and a document from the files of all studies in the folder.
+    """
+    if cells_only and report_only:
+        raise typer.BadParameter("--cells-only and --report-only leave nothing to do")
+    folder = folder or Path("reproduction-quick" if quick else "reproduction")
+    plan = Plan(name, QUICK if quick else FULL, repeats, _names(methods), _names(sets), shard)
+    failures = [] if report_only else _run(folder / "cells", plan, jobs)
+    if not cells_only:
+        write_report(folder, document or folder / "reproduction.md", plan.effort)
+        say(f"report written to {document or folder / 'reproduction.md'}")
+    if failures:
+        raise typer.Exit(FAILED)
+
+
+def _run(folder: Path, plan: Plan, jobs: int) -> list[Failure]:
+    cells = plan_cells(plan)
+    missing = missing_cells(folder, cells, plan.effort)
+    say(f"{len(cells)} cells, {len(cells) - len(missing)} of them there already")
+    with counter(watched(), "cells", len(missing)) as count:
+        failures = run_cells(folder, missing, plan.effort, n_jobs=jobs, count=count)
+    for failure in failures:
+        say(f"failed: {failure.cell}: {failure.reason}", style="bold red")
+    return failures
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())

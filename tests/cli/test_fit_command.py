@@ -1,0 +1,223 @@
+import io
+import json
+import os
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import hyperplanes
+from golden_models import PLAIN
+from hyperplanes import HyperplaneProcessRegressor, cli
+from hyperplanes.cli import fit as command
+from hyperplanes.estimators.decomposition import DECOMPOSITIONS
+from hyperplanes.inference import SAMPLERS
+
+TINY = ["--sampler", "paper", "--n-steps", "3", "--n-particles", "12", "--n-hyperplanes", "2", "--seed", "1"]
+pytestmark = pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
+
+
+def test_a_table_becomes_a_model_file_and_a_summary(rows, capsys):
+    rows.to_csv("rows.csv", index=False)
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m.safetensors", *TINY]) == 0
+    printed = capsys.readouterr()
+    assert "hyperplanes" in printed.out
+    assert "standard deviation of y" in printed.out
+    assert "model written to m.safetensors" in printed.err
+    model = hyperplanes.load("m.safetensors")
+    settings = {"sampler": "paper", "n_steps": 3, "n_particles": 12, "n_hyperplanes": 2, "random_state": 1}
+    expected = HyperplaneProcessRegressor(**settings).fit(rows.drop(columns="y"), rows["y"])
+    np.testing.assert_array_equal(model.predict(rows.drop(columns="y")), expected.predict(rows.drop(columns="y")))
+
+
+@pytest.mark.parametrize("more", [[], ["--drop", "size"]], ids=["beyond memory", "in memory"])
+def test_parquet_with_a_decomposition_of_the_domain(more, rows, capsys):
+    pd.concat([rows, rows + rows]).drop(columns="kind").to_parquet("rows.parquet")
+    arguments = ["--decomposition", "domain", "--n-parts", "2", "--blend", "0.1", "--jobs", "1", "--json"]
+    assert cli.main(["fit", "rows.parquet", "--target", "y", "--out", "m", *TINY, *arguments, *more]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["parts"] == 2
+    assert summary["rows"] == 80
+    assert summary["columns"] == ["age"] if more else ["size", "age"]
+    assert hyperplanes.load("m").blend == 0.1
+
+
+def test_every_setting_reaches_the_estimator(rows, fits):
+    rows.to_csv("rows.csv", index=False)
+    arguments = {
+        "n-hyperplanes": 3, "n-particles": 5, "budget": 7.5, "sampler": "auto", "decomposition": "intensity",
+        "n-parts": 2, "blend": 0.25, "jobs": 2, "seed": 9, "memory-budget": 0.5, "device": "cpu",
+    }  # fmt: skip
+    options = [f"--{name}={value}" for name, value in arguments.items()]
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", "--progress", *options]) == 0
+    expected = {name.replace("-", "_"): value for name, value in arguments.items()}
+    expected |= {"n_jobs": expected.pop("jobs"), "random_state": expected.pop("seed")}
+    expected |= {"progress": True, "n_steps": None, "prior": None}
+    assert fits[0].settings == expected
+
+
+def test_without_options_every_setting_is_the_default(rows, fits):
+    rows.to_csv("rows.csv", index=False)
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m"]) == 0
+    assert fits[0].settings == HyperplaneProcessRegressor().get_params()
+
+
+def test_choices_are_those_of_the_library():
+    hints = command.fit.__annotations__
+    assert set(get_args(get_args(hints["sampler"])[0])) == set(SAMPLERS)
+    (kinds, _) = get_args(get_args(hints["decomposition"])[0])
+    assert set(get_args(kinds)) == set(DECOMPOSITIONS) - {None}
+
+
+def test_columns_can_be_dropped_and_rows_weighted(rows, fits):
+    rows = rows.assign(id=[f"row {k}" for k in range(len(rows))], count=np.arange(len(rows)))
+    rows.to_csv("rows.csv", index=False)
+    arguments = ["--drop", "id", "--drop", "size", "--row-weights", "count"]
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", *arguments]) == 0
+    assert list(fits[0].X.columns) == ["age", "kind"]
+    np.testing.assert_array_equal(fits[0].sample_weight, np.arange(40.0))
+    np.testing.assert_array_equal(fits[0].y, rows["y"])
+
+
+def test_tables_of_any_kind_are_read_alike(rows, fits, monkeypatch):
+    rows.to_csv("rows.csv", index=False)
+    rows.to_csv("rows.tsv", index=False, sep="\t")
+    rows.to_csv("rows.csv.gz", index=False)
+    rows.to_csv("semicolons.csv", index=False, sep=";")
+    rows.to_csv("strange.dat", index=False, na_rep="?")
+    rows.to_csv("marked.csv", index=False, encoding="utf-8-sig")
+    rows.to_parquet("rows.parquet")
+    for arguments in (
+        ["rows.csv"],
+        ["rows.tsv"],
+        ["rows.csv.gz"],
+        ["semicolons.csv", "--separator", ";"],
+        ["strange.dat", "--format", "csv", "--missing", "?", "--missing", "none"],
+        ["marked.csv"],
+        ["rows.parquet"],
+    ):
+        assert cli.main(["fit", *arguments, "--target", "y", "--out", "m", "--force"]) == 0, arguments
+        pd.testing.assert_frame_equal(fits[-1].X, rows.drop(columns="y"), check_dtype=False)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_table_from_stdin(kind, rows, fits):
+    data = io.BytesIO()
+    rows.to_csv(data, index=False) if kind == "csv" else rows.to_parquet(data)
+    arguments = ["fit", "-", "--target", "y", "--out", "m", "--format", kind]
+    outcome = CliRunner().invoke(cli.app, arguments, input=data.getvalue())
+    assert outcome.exit_code == 0
+    assert len(fits[0].X) == 40
+
+
+def test_a_model_on_stdout_and_its_summary_on_stderr(rows, fits):
+    rows.to_csv("rows.csv", index=False)
+    outcome = CliRunner().invoke(cli.app, ["fit", "rows.csv", "--target", "y", "--out", "-"])
+    assert outcome.exit_code == 0
+    assert hyperplanes.load(io.BytesIO(outcome.stdout_bytes)).log_evidence_ == hyperplanes.load(PLAIN).log_evidence_
+    assert "log evidence" in outcome.stderr
+
+
+def test_the_summary_as_json_and_nothing_else_on_stdout(rows, fits, capsys):
+    rows.to_csv("rows.csv", index=False)
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["target"] == "y"
+    assert summary["n_hyperplanes"]["mean"] > 0
+    assert summary["diagnostics"]["n_particles"] == 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["rows.csv", "--target", "yy"], "did you mean 'y'"),
+        (["rows.csv", "--target", "nothing"], "which has 'size', 'age', 'kind', 'y'"),
+        (["rows.csv", "--target", "y", "--drop", "Age"], "did you mean 'age'"),
+        (["rows.csv", "--target", "y", "--row-weights", "w"], "no column 'w'"),
+        (["rows.parquet", "--target", "yy", "--decomposition", "domain"], "did you mean 'y'"),
+        (["semicolons.csv", "--target", "y"], "--separator ';'"),
+        (["rows.csv", "--target", "y", "--separator", "::"], "one character"),
+        (["rows.csv", "--target", "y", "--out", "rows.csv", "--force"], "would replace what is read"),
+        (["rows.csv", "--target", "y", "--out", "there"], "exists already"),
+        (["rows.csv", "--target", "y", "--out", "no/m"], "folder of --out does not exist"),
+        (["rows.csv", "--target", "y", "--out", "."], "must be a file"),
+        (["rows.csv", "--target", "y", "--out", "-", "--json"], "no place for --json"),
+        (["rows.dat", "--target", "y"], "say --format"),
+        (["rows.csv", "--target", "y", "--n-particles", "1"], "n_particles must be at least 2"),
+        (["rows.csv", "--target", "y", "--n-hyperplanes", "many"], "n_hyperplanes must be"),
+        (["rows.csv", "--target", "y", "--budget", "-3"], "budget must be a positive number"),
+        (["rows.csv", "--target", "y", "--blend", "0.7"], "blend must be between"),
+        (["rows.csv", "--target", "y", "--jobs", "0"], "n_jobs must be"),
+        (["rows.csv", "--target", "y", "--memory-budget", "0"], "memory_budget must be"),
+        (["rows.csv", "--target", "y", "--decomposition", "magic"], "magic"),
+        (["rows.csv", "--target", "y", "--seed", "-1"], "greater than or equal to 0"),
+        (["rows.csv"], "--target"),
+        (["--target", "y"], "data"),
+    ],
+)
+def test_wrong_command_lines_exit_with_2_and_say_why(arguments, message, rows, fits, capsys):
+    rows.to_csv("rows.csv", index=False)
+    rows.to_csv("rows.dat", index=False)
+    rows.to_csv("semicolons.csv", index=False, sep=";")
+    rows.to_parquet("rows.parquet")
+    open("there", "w").close()
+    out = [] if "--out" in arguments else ["--out", "m"]
+    assert cli.main(["fit", *arguments, *out]) == 2
+    shown = " ".join(capsys.readouterr().err.replace("│", "").split())
+    assert message in shown
+    assert not fits
+    assert not os.path.exists("m")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no columns"),
+        ("x,y\n", "rows.csv has 0 rows, and a fit needs at least 2"),
+        ("x,y\n1,2\n", "rows.csv has 1 rows"),
+        ("y\n1\n2\n", "nothing to learn from"),
+        ("x,y\n1,a\n2,3\n", "column 'y' of rows.csv must hold finite numbers, got 'a' in row 1"),
+        ("x,y\n1,2\n2,\n3,4\n", "column 'y' of rows.csv has no value in row 2"),
+        ("x,y\n1,2\ninf,3\n", "column 'x' of rows.csv must hold finite numbers, got 'inf' in row 2"),
+        ("x,y\n1,2,3,4\n1,2\n", "cannot be read"),
+        ('x,y\n"1,2\n3,4\n', "cannot be read"),
+        ("x,y\n1,\xff\n", "not text in UTF-8"),
+        ("\n".join(["x,y", *(f"text {k},{k}" for k in range(120))]), "more than 100"),
+    ],
+)
+def test_bad_tables_exit_with_1_and_say_why(text, message, capsys):
+    with open("rows.csv", "w", encoding="latin-1") as file:
+        file.write(text)
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m"]) == 1
+    shown = " ".join(capsys.readouterr().err.split())
+    assert shown.startswith("error: ")
+    assert message.lower() in shown.lower()
+    assert not os.path.exists("m")
+
+
+def test_files_that_are_missing_or_not_what_they_seem(capsys):
+    with open("rows.parquet", "wb") as file:
+        file.write(b"PAR1, not")
+    for name in ("rows.parquet", "none.csv", "none.parquet"):
+        for more in ([], ["--decomposition", "domain"]):
+            assert cli.main(["fit", name, "--target", "y", "--out", "m", *more]) == 1
+            assert name in capsys.readouterr().err
+
+
+def test_an_interrupted_fit_leaves_no_file(rows, monkeypatch):
+    def interrupted(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    rows.to_csv("rows.csv", index=False)
+    monkeypatch.setattr(HyperplaneProcessRegressor, "fit", interrupted)
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m"]) == 130
+    assert os.listdir() == ["rows.csv"]
+
+
+def test_tables_without_pandas_name_what_to_install(rows, monkeypatch, capsys):
+    rows.to_csv("rows.csv", index=False)
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m"]) == 1
+    assert 'pip install "hyperplanes[parquet]"' in capsys.readouterr().err

@@ -1,0 +1,132 @@
+"""Noise that varies with the inputs, and noise with heavy tails."""
+
+import numpy as np
+import pytest
+
+from hyperplanes import HyperplaneProcessRegressor, load
+from hyperplanes.estimators.parts import NOISES, WORTH
+
+SMALL = {"n_hyperplanes": 2, "n_particles": 40, "random_state": 0}
+NEW = np.array([[-0.8], [0.0], [0.8]])
+
+
+def draw(seed: int, n_rows: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    """Noise that grows from 0.05 to 0.5 along one column."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n_rows, 1))
+    return X, X[:, 0] + 0.16 * 10 ** (0.5 * X[:, 0]) * rng.standard_normal(n_rows)
+
+
+def fit(noise: str, X: np.ndarray, y: np.ndarray, **settings) -> HyperplaneProcessRegressor:
+    return HyperplaneProcessRegressor(noise=noise, **(SMALL | settings)).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def varying() -> HyperplaneProcessRegressor:
+    return fit("varying", *draw(0))
+
+
+def outliers(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(200, 1))
+    y = X[:, 0] + 0.1 * rng.standard_normal(200)
+    return X, np.where(np.arange(200) % 20 == 0, y + 5, y)
+
+
+@pytest.fixture(scope="module")
+def student() -> HyperplaneProcessRegressor:
+    return fit("student", *outliers(0))
+
+
+def test_intervals_are_as_wide_as_the_noise_is_there(varying):
+    widths = np.diff(varying.predict_interval(NEW))[:, 0]
+    assert widths[0] < 0.6 * widths[1] < 0.36 * widths[2]
+    _, std = varying.predict(NEW, return_std=True)
+    np.testing.assert_allclose(std, 0.16 * 10 ** (0.5 * NEW[:, 0]), rtol=0.4)
+    draws = varying.sample(NEW, 4000, random_state=1)
+    np.testing.assert_allclose(draws.std(axis=1), std, rtol=0.1)
+    assert varying.noise_ == "varying"
+    assert 0.05 < varying.diagnostics_.noise_std < 0.5
+
+
+def test_density_is_that_of_the_intervals(varying):
+    grid = np.linspace(-6, 6, 4001)
+    density = np.exp(varying.log_predictive_density(np.zeros((len(grid), 1)), grid))
+    total = np.cumsum(density) * (grid[1] - grid[0])
+    assert total[-1] == pytest.approx(1, abs=1e-3)
+    low, high = varying.predict_interval([[0.0]], coverage=0.9)[0]
+    np.testing.assert_allclose(np.interp([low, high], grid, total), [0.05, 0.95], atol=2e-3)
+
+
+def test_heavy_tails_are_not_misled_by_outliers(student):
+    plain = fit("constant", *outliers(0))
+    errors = [np.abs(model.predict(NEW) - NEW[:, 0]).max() for model in (student, plain)]
+    assert errors[0] < 0.5 * errors[1]
+    assert student.posterior_.degrees.min() > 2
+    assert np.median(student.posterior_.degrees) < 6
+
+
+def test_quantiles_of_heavy_tails_are_those_of_their_density(student):
+    grid = np.linspace(-40, 40, 80001)
+    density = np.exp(student.log_predictive_density(np.zeros((len(grid), 1)), grid))
+    total = np.cumsum(density) * (grid[1] - grid[0])
+    low, high = student.predict_interval([[0.0]], coverage=0.9)[0]
+    np.testing.assert_allclose(np.interp([low, high], grid, total), [0.05, 0.95], atol=5e-3)
+    draws = student.sample([[0.0]], 20_000, random_state=1)[0]
+    np.testing.assert_allclose([np.mean(draws < low), np.mean(draws < high)], [0.05, 0.95], atol=0.01)
+
+
+def test_auto_takes_the_kind_with_the_largest_evidence():
+    model = fit("auto", *draw(0))
+    found = dict(model.parts_[0].summary.log_evidences)
+    assert model.noise_ == "varying" == max(found, key=found.get)
+    assert set(found) == set(NOISES)
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, size=(200, 1))
+    model = fit("auto", X, X[:, 0] + 0.1 * rng.standard_normal(200))
+    found = dict(model.parts_[0].summary.log_evidences)
+    assert model.noise_ == "constant"
+    assert found["constant"] > max(found.values()) - WORTH * 200
+
+
+def test_parts_have_noise_of_their_own():
+    model = fit("varying", *draw(0), decomposition="domain", n_parts=2, blend=0.3)
+    widths = np.diff(model.predict_interval(NEW))[:, 0]
+    assert widths[0] < widths[1] < widths[2]
+
+
+@pytest.mark.parametrize("which", ["varying", "student"])
+def test_files_keep_predictions(which, request, tmp_path):
+    model = request.getfixturevalue(which)
+    model.save(tmp_path / "model.safetensors")
+    again = load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.predict_interval(NEW), model.predict_interval(NEW))
+    assert again.noise_ == which
+
+
+def test_onnx_refuses_what_it_does_not_know(varying, tmp_path):
+    with pytest.raises(ValueError, match='noise="constant" only'):
+        varying.to_onnx(tmp_path / "model.onnx")
+
+
+def test_tree_for_arviz_has_the_noise_of_every_row(varying, student):
+    pytest.importorskip("arviz_base")
+    X, y = draw(0, 20)
+    tree = varying.to_arviz(X, y)
+    assert tree["posterior"]["noise_std"].dims == ("chain", "draw", "row")
+    expected = varying.log_predictive_density(X, y)
+    found = np.log(np.exp(tree["log_likelihood"]["y"].values[0]).mean(axis=0))
+    np.testing.assert_allclose(found, expected, atol=0.2)
+    assert student.to_arviz()["posterior"]["noise_std"].dims == ("chain", "draw")
+    assert "noise_std" not in varying.to_frame().columns
+
+
+@pytest.mark.parametrize("settings", [{"sampler": "paper"}, {"decomposition": "paper-intensity"}])
+def test_the_papers_forms_know_constant_noise_only(settings):
+    with pytest.raises(ValueError, match="noise must be 'constant'"):
+        fit("varying", *draw(0, 20), **settings)
+
+
+def test_an_unknown_kind_is_an_error():
+    with pytest.raises(ValueError, match="noise must be one of 'constant', 'varying', 'student', 'auto'"):
+        fit("loud", *draw(0, 20))

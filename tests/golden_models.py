@@ -1,0 +1,75 @@
+"""Models of the first version that has files, and what they predicted: later versions have to predict the same.
+
+`python tests/golden_models.py` writes them anew, which is right only where a format that was never released
+has changed.
+"""
+
+import json
+from copy import copy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from hyperplanes import HyperplaneProcessRegressor
+
+FOLDER = Path(__file__).parent / "golden"
+PLAIN = FOLDER / "plain.safetensors"
+N_ROWS = 80
+
+
+def table(n_rows: int, seed: int) -> pd.DataFrame:
+    """Numbers, some of them missing, and text."""
+    rng = np.random.default_rng(seed)
+    size = rng.normal(size=n_rows)
+    size[:: n_rows // 4] = np.nan
+    return pd.DataFrame({"size": size, "age": rng.uniform(0, 9, n_rows), "kind": rng.choice(["a", "b", "c"], n_rows)})
+
+
+def response(rows: pd.DataFrame) -> np.ndarray:
+    noise = np.random.default_rng(len(rows)).normal(size=len(rows))
+    return 100 + 3 * np.abs(rows["age"] - 4).to_numpy() + 5.0 * (rows["kind"] == "b").to_numpy() + 0.3 * noise
+
+
+MODELS = {
+    "plain": HyperplaneProcessRegressor(n_hyperplanes=2, n_particles=12, random_state=1),
+    "paper": HyperplaneProcessRegressor(n_hyperplanes=2, n_particles=12, n_steps=9, sampler="paper", random_state=2),
+    "domain": HyperplaneProcessRegressor(
+        n_hyperplanes=1, n_particles=8, decomposition="domain", n_parts=2, blend=0.2, random_state=3
+    ),
+}
+
+
+def predictions(model: HyperplaneProcessRegressor) -> dict[str, list[float]]:
+    rows = table(12, seed=1)
+    mean, std = model.predict(rows, return_std=True)
+    return {
+        "mean": mean.tolist(),
+        "std": std.tolist(),
+        "interval": model.predict_interval(rows).ravel().tolist(),
+        "interval of the mean": model.predict_interval(rows, 0.8, target="mean").ravel().tolist(),
+        "density": model.log_predictive_density(rows, response(rows)).tolist(),
+        "draws": model.sample(rows, 2, random_state=0).ravel().tolist(),
+        "evidence": [model.log_evidence_, model.log_evidence_error_],
+        "number": [model.n_hyperplanes_.mean, *model.n_hyperplanes_.probabilities],
+    }
+
+
+def without_names(model: HyperplaneProcessRegressor) -> HyperplaneProcessRegressor:
+    """A model of an array of numbers, made of one that knows text and names."""
+    plain = copy(model)
+    plain.columns_ = model.columns_._replace(categories=())
+    plain.n_features_in_ = len(model.columns_.medians)
+    del plain.feature_names_in_
+    return plain
+
+
+def main() -> None:
+    rows = table(N_ROWS, seed=0)
+    for name, model in MODELS.items():
+        model.fit(rows, response(rows)).save(FOLDER / f"{name}.safetensors")
+        (FOLDER / f"{name}.json").write_text(json.dumps(predictions(model), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -56,7 +56,7 @@ class Draws(NamedTuple):
         return np.asarray(np.column_stack(of_parts) if of_parts else np.zeros((self.n_draws, 0)))
 
     def functions(self, rng: np.random.Generator, inputs: Floats, *, max_bytes: int) -> tuple[Floats, Floats, Floats]:
-        """Means, scales and degrees of freedom of responses (n_draws, n), in the user's units; borders differ by draw."""
+        """Means, scales and degrees of freedom of responses (n_draws, n), in user's units; borders differ by draw."""
         subdomains = self.mosaic.subdomains
         borders = [subdomains.draw_borders(rng) for _ in range(self.n_draws)]
         means, scales, degrees = np.empty((3, self.n_draws, len(inputs)))

@@ -144,6 +144,12 @@ def matches(value: Any, hint: Any) -> bool:
         return any(matches(value, each) for each in parameters)
     if origin is tuple and parameters[-1] is Ellipsis:
         return type(value) is tuple and all(matches(each, parameters[0]) for each in value)
+    if origin is tuple:
+        return (
+            type(value) is tuple
+            and len(value) == len(parameters)
+            and all(matches(each, hint) for each, hint in zip(value, parameters, strict=True))
+        )
     if origin is np.ndarray:
         return isinstance(value, np.ndarray) and _holds(value, get_args(parameters[1])[0])
     if hint is float:

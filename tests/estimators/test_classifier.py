@@ -59,7 +59,7 @@ def test_probabilities_add_up_and_lie_in_their_intervals(which, request):
     np.testing.assert_allclose(found.sum(axis=1), 1)
     assert interval.shape == (*found.shape, 2)
     assert np.all((interval[..., 0] <= found) & (found <= interval[..., 1]))
-    assert np.all(np.diff(interval)[3] > np.diff(interval)[1] / 2)
+    assert np.diff(interval)[3, :2].min() > np.diff(interval)[1, :2].max()  # least is known near a border
     np.testing.assert_allclose(model.predict_log_proba(NEW), np.log(found))
     decisions = model.decision_function(NEW)
     expected = np.log(found / (1 - found))

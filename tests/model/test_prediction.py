@@ -20,6 +20,8 @@ class Particles(NamedTuple):
     coefficients: np.ndarray
     noise_variance: np.ndarray
     log_weights: np.ndarray
+    degrees: np.ndarray | None = None
+    spread: "Particles | None" = None
 
 
 def make_particles(rng: np.random.Generator, n_particles: int = 9, dtype: type = np.float64) -> Particles:
@@ -38,6 +40,28 @@ def make_particles(rng: np.random.Generator, n_particles: int = 9, dtype: type =
     )
 
 
+def make_noisy(rng: np.random.Generator, noise: str) -> Particles:
+    """Particles with noise that is constant, varies or has heavy tails."""
+    particles = make_particles(rng)
+    if noise == "student":
+        return particles._replace(degrees=rng.uniform(2.5, 30, size=9))
+    if noise == "varying":
+        ones, spread = np.ones_like(particles.noise_variance), make_particles(rng)
+        return particles._replace(noise_variance=ones, spread=spread._replace(coefficients=0.4 * spread.coefficients))
+    return particles
+
+
+def noise_of(particles: Particles, inputs: np.ndarray) -> tuple[np.ndarray, object]:
+    """Scales (n_particles, n), and the distribution of noise of scale 1."""
+    if particles.spread is not None:
+        return np.exp(function_values(particles.spread, inputs)), stats.norm()
+    scales = np.sqrt(particles.noise_variance)[:, None] + np.zeros(len(inputs))
+    return scales, stats.norm() if particles.degrees is None else stats.t(particles.degrees[:, None])
+
+
+NOISES = pytest.mark.parametrize("noise", ["constant", "varying", "student"])
+
+
 def make_inputs(rng: np.random.Generator, n_rows: int = N_ROWS) -> np.ndarray:
     return rng.uniform(-1, 1, size=(n_rows, 2))
 
@@ -49,14 +73,22 @@ def function_values(particles: Particles, inputs: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-5), (np.float64, 1e-12)])
-def test_moments_are_weighted_averages_of_functions(dtype, tolerance, rng):
+def test_mean_is_the_weighted_average_of_functions(dtype, tolerance, rng):
     particles, inputs = make_particles(rng, dtype=dtype), make_inputs(rng)
-    mean, variance = prediction.moments(particles, inputs, max_bytes=LARGE)
-    values, weights = function_values(particles, inputs), np.exp(particles.log_weights)
-    expected = np.average(values, axis=0, weights=weights)
+    mean = prediction.mean(particles, inputs, max_bytes=LARGE)
+    expected = np.average(function_values(particles, inputs), axis=0, weights=np.exp(particles.log_weights))
     np.testing.assert_allclose(mean, expected, rtol=tolerance, atol=tolerance)
-    np.testing.assert_allclose(variance, np.average((values - expected) ** 2, axis=0, weights=weights), rtol=tolerance)
     assert mean.dtype == np.float64
+
+
+@NOISES
+def test_variance_is_that_of_functions_and_of_noise(noise, rng):
+    particles, inputs = make_noisy(rng, noise), make_inputs(rng)
+    _, variance = prediction.moments(particles, inputs, max_bytes=LARGE)
+    values, weights = function_values(particles, inputs), np.exp(particles.log_weights)
+    scales, standard = noise_of(particles, inputs)
+    of_function = np.average((values - weights @ values) ** 2, axis=0, weights=weights)
+    np.testing.assert_allclose(variance, of_function + weights @ (scales**2 * standard.var()), rtol=1e-10)
 
 
 def test_the_mean_alone_is_the_first_moment(rng):
@@ -65,20 +97,19 @@ def test_the_mean_alone_is_the_first_moment(rng):
     np.testing.assert_array_equal(mean, prediction.moments(particles, inputs, max_bytes=LARGE)[0])
 
 
-def test_quantiles_of_a_response_are_those_of_the_gaussian_mixture(rng):
-    particles, inputs = make_particles(rng), make_inputs(rng)
+@NOISES
+def test_quantiles_of_a_response_are_those_of_the_mixture(noise, rng):
+    particles, inputs = make_noisy(rng, noise), make_inputs(rng, 5)
     levels = [0.001, 0.025, 0.4, 0.975]
     actual = prediction.quantiles(particles, inputs, levels, target="response", max_bytes=LARGE)
     values, weights = function_values(particles, inputs), np.exp(particles.log_weights)
-    scales = np.sqrt(particles.noise_variance)
-    expected = [
-        [
-            optimize.brentq(lambda x, c=c, q=q: weights @ stats.norm(values[:, c], scales).cdf(x) - q, -50, 50)
-            for q in levels
-        ]
-        for c in range(N_ROWS)
-    ]
-    np.testing.assert_allclose(actual, expected, rtol=1e-8, atol=1e-10)
+    scales, standard = noise_of(particles, inputs)
+
+    def excess(x: float, row: int, level: float) -> float:
+        return float(weights @ standard.cdf((x - values) / scales)[:, row] - level)
+
+    expected = [[optimize.brentq(excess, -500, 500, args=(row, level)) for level in levels] for row in range(5)]
+    np.testing.assert_allclose(actual, expected, rtol=1e-7, atol=1e-8)
 
 
 def test_quantiles_of_the_function_interpolate_between_particles(rng):
@@ -104,13 +135,14 @@ def test_quantiles_of_the_function_with_equal_weights_are_the_usual_ones(rng):
     np.testing.assert_allclose(actual, expected, rtol=1e-10)
 
 
-def test_log_density_is_that_of_the_gaussian_mixture(rng):
-    particles, inputs = make_particles(rng), make_inputs(rng)
+@NOISES
+def test_log_density_is_that_of_the_mixture(noise, rng):
+    particles, inputs = make_noisy(rng, noise), make_inputs(rng)
     response = rng.normal(1.0, 2.0, size=N_ROWS)
     actual = prediction.log_density(particles, inputs, response, max_bytes=LARGE)
-    values, scales = function_values(particles, inputs), np.sqrt(particles.noise_variance)
-    densities = np.exp(particles.log_weights) @ stats.norm(values, scales[:, None]).pdf(response)
-    np.testing.assert_allclose(actual, np.log(densities), rtol=1e-10)
+    values, (scales, standard) = function_values(particles, inputs), noise_of(particles, inputs)
+    densities = np.exp(particles.log_weights) @ (standard.pdf((response - values) / scales) / scales)
+    np.testing.assert_allclose(actual, np.log(densities), rtol=1e-9)
 
 
 def test_log_density_far_away_does_not_underflow(rng):
@@ -132,14 +164,16 @@ def test_draws_of_the_function_are_functions_of_particles_as_often_as_they_weigh
     assert stats.chisquare(counts[possible], 20_000 * weights[possible]).pvalue > LEVEL
 
 
-def test_draws_of_a_response_have_the_mixture_distribution(rng):
-    particles, inputs = make_particles(rng), make_inputs(rng, 3)
+@NOISES
+def test_draws_of_a_response_have_the_mixture_distribution(noise, rng):
+    particles, inputs = make_noisy(rng, noise), make_inputs(rng, 3)
     draws = prediction.draw(rng, particles, inputs, 20_000, target="response", max_bytes=LARGE)
     values, weights = function_values(particles, inputs), np.exp(particles.log_weights)
-    scales = np.sqrt(particles.noise_variance)
+    scales, standard = noise_of(particles, inputs)
     for row in range(3):
-        mixture = np.vectorize(lambda x, row=row: weights @ stats.norm.cdf(x, values[:, row], scales))
-        assert stats.kstest(draws[row], mixture).pvalue > LEVEL
+        ordered = np.sort(draws[row])[:, None, None]
+        mixture = np.array([weights @ standard.cdf((x - values) / scales)[:, row] for x in ordered[::20]])
+        assert np.abs(mixture - (np.arange(20_000)[::20] + 0.5) / 20_000).max() < 1.95 / np.sqrt(20_000) + 1e-3
     mean = weights @ values
     covariance = weights @ ((values[:, 0] - mean[0]) * (values[:, 1] - mean[1]))  # noise is independent between rows
     assert mean_p_value((draws[0] - mean[0]) * (draws[1] - mean[1]), covariance) > LEVEL
@@ -199,7 +233,9 @@ def test_quantiles_of_a_mixture_that_is_nearly_gaussian_take_few_steps(rng, monk
     average = prediction.average
     monkeypatch.setattr(prediction, "average", lambda *args: calls.append(1) or average(*args))
     values, scales = rng.normal(size=128) + 0.01 * rng.normal(size=(200, 128)), rng.uniform(0.098, 0.102, size=200)
-    found = prediction._mixture_quantile(values, scales, np.full(200, 1 / 200), 0.025)
+    gaussian = np.full((200, 1), np.inf)
+    mixture = prediction.Mixture(values, scales[:, None], gaussian, np.full(200, 1 / 200))
+    found = prediction.quantiles_of(mixture, [0.025], target="response")[:, 0]
     mixed = stats.norm(values, scales[:, None]).cdf(found).mean(axis=0)
     np.testing.assert_allclose(mixed, 0.025, rtol=1e-8)
     assert len(calls) <= 15

@@ -13,6 +13,7 @@ from golden_models import PLAIN
 from hyperplanes import HyperplaneProcessRegressor, cli
 from hyperplanes.cli import fit as command
 from hyperplanes.estimators.decomposition import DECOMPOSITIONS
+from hyperplanes.estimators.parts import NOISES
 from hyperplanes.inference import SAMPLERS
 
 TINY = ["--sampler", "paper", "--n-steps", "3", "--n-particles", "12", "--n-hyperplanes", "2", "--seed", "1"]
@@ -48,7 +49,7 @@ def test_every_setting_reaches_the_estimator(rows, fits):
     rows.to_csv("rows.csv", index=False)
     arguments = {
         "n-hyperplanes": 3, "n-particles": 5, "budget": 7.5, "sampler": "auto", "decomposition": "intensity",
-        "n-parts": 2, "blend": 0.25, "jobs": 2, "seed": 9, "memory-budget": 0.5, "device": "cpu",
+        "n-parts": 2, "blend": 0.25, "jobs": 2, "seed": 9, "memory-budget": 0.5, "device": "cpu", "noise": "student",
     }  # fmt: skip
     options = [f"--{name}={value}" for name, value in arguments.items()]
     assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", "--progress", *options]) == 0
@@ -69,6 +70,7 @@ def test_choices_are_those_of_the_library():
     assert set(get_args(get_args(hints["sampler"])[0])) == set(SAMPLERS)
     (kinds, _) = get_args(get_args(hints["decomposition"])[0])
     assert set(get_args(kinds)) == set(DECOMPOSITIONS) - {None}
+    assert set(get_args(get_args(hints["noise"])[0])) == {*NOISES, "auto"}
 
 
 def test_columns_can_be_dropped_and_rows_weighted(rows, fits):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import hyperplanes
 from golden_models import PLAIN, without_names
 from hyperplanes import cli
 from hyperplanes.cli import tables
@@ -189,3 +190,40 @@ def test_a_model_of_an_array_takes_columns_in_their_order(model):
     np.testing.assert_array_equal(found["mean"], plain.predict(numbers))
     pd.DataFrame(numbers[:, :2]).to_csv("rows.csv", index=False)
     assert cli.main(["predict", "m", "rows.csv"]) == 1
+
+
+@pytest.fixture(scope="session")
+def flowers(tmp_path_factory):
+    """A model of three classes, and its inputs."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"length": rng.uniform(0, 3, size=60)})
+    labels = np.array(["aster", "=bellis", "crocus"])[frame["length"].astype(int)]
+    path = tmp_path_factory.mktemp("flowers") / "flowers.csv"
+    frame.assign(kind=labels).to_csv(path, index=False)
+    return path
+
+
+CLASSES = ["--classes", "--n-steps", "4", "--n-particles", "12", "--n-hyperplanes", "2", "--seed", "1"]
+
+
+@pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
+def test_a_model_of_classes_predicts_probabilities(flowers, capsys):
+    assert cli.main(["fit", str(flowers), "--target", "kind", "--out", "m.safetensors", "--json", *CLASSES]) == 0
+    assert json.loads(capsys.readouterr().out)["classes"] == ["=bellis", "aster", "crocus"]
+    assert cli.main(["predict", "m.safetensors", str(flowers), "--coverage", "0.8", "--out", "found.csv"]) == 0
+    found, model = pd.read_csv("found.csv"), hyperplanes.load("m.safetensors")
+    inputs = pd.read_csv(flowers)[["length"]]
+    names = [f"probability[{label}]" for label in model.classes_]
+    np.testing.assert_allclose(found[names], model.predict_proba(inputs), rtol=1e-9)
+    ends = model.predict_interval(inputs, 0.8)
+    np.testing.assert_allclose(found[["low[crocus]", "high[crocus]"]], ends[:, 2], rtol=1e-9)
+    plain = [label.lstrip("'") for label in found["class"]]
+    assert plain == model.predict(inputs).tolist()
+    assert "'=bellis" in set(found["class"])
+
+
+def test_text_as_a_target_needs_to_be_told_apart(flowers, capsys):
+    assert cli.main(["fit", str(flowers), "--target", "kind", "--out", "m.safetensors"]) == 1
+    assert "must hold finite numbers, got '=bellis' in row 1; --classes learns classes" in capsys.readouterr().err
+    assert cli.main(["fit", str(flowers), "--target", "kind", "--classes", "--noise", "auto", "--out", "m"]) == 2
+    assert "not of --classes" in capsys.readouterr().err

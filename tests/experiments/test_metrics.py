@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from hyperplanes.experiments import coverage, crps, mean_width, rmse
+from hyperplanes.experiments.metrics import brier_score, calibration_error, log_loss, reliability
 
 
 def test_rmse_by_hand():
@@ -43,3 +44,23 @@ def test_crps_of_one_draw_is_its_absolute_error():
 def test_crps_of_draws_of_other_rows_is_refused():
     with pytest.raises(ValueError, match="same shape"):
         crps([1.0, 2.0], [[1.0], [2.0]])
+
+
+def test_scores_of_probabilities_by_hand():
+    classes, shares = [0, 1, 1], [[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]
+    assert log_loss(classes, shares) == pytest.approx(-np.mean(np.log([0.8, 0.7, 0.4])))
+    assert brier_score(classes, shares) == pytest.approx(np.mean([2 * 0.04, 2 * 0.09, 2 * 0.36]))
+
+
+def test_calibration_error_by_hand():
+    shares = [[0.65, 0.35], [0.62, 0.38], [0.05, 0.95], [1.0, 0.0]]
+    sums = reliability([0, 1, 1, 0], shares)
+    np.testing.assert_allclose(sums[[6, 9]], [[2, 1.27, 1], [2, 1.95, 2]])
+    assert sums[:, 0].sum() == 4
+    assert calibration_error(sums) == pytest.approx((0.27 + 0.05) / 4)
+    assert calibration_error(sums + sums) == pytest.approx((0.27 + 0.05) / 4)
+
+
+def test_scores_want_a_class_for_every_row():
+    with pytest.raises(ValueError, match="one for each row"):
+        log_loss([0, 1], [[0.5, 0.5]])

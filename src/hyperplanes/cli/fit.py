@@ -24,10 +24,11 @@ from hyperplanes.cli.tables import (
     require_numbers,
     separator_of,
 )
-from hyperplanes.estimators import HyperplaneProcessRegressor
+from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor
 from hyperplanes.estimators.columns import text_columns
 from hyperplanes.estimators.datasets import open_dataset, require_columns
 from hyperplanes.estimators.decomposition import DOMAINS
+from hyperplanes.estimators.loading import Estimator
 from hyperplanes.estimators.tables import FEWEST_ROWS
 
 DEFAULTS = HyperplaneProcessRegressor().get_params()
@@ -99,6 +100,13 @@ def fit(
     blend: Annotated[
         float, typer.Option(help="How far parts go over into each other, 0 to 0.5.", rich_help_panel=MODEL)
     ] = DEFAULTS["blend"],
+    classes: Annotated[
+        bool, typer.Option("--classes", help="The target is a class: learn probabilities.", rich_help_panel=MODEL)
+    ] = False,
+    noise: Annotated[
+        Literal["constant", "varying", "student", "auto"],
+        typer.Option(help="The same everywhere, or not, or with outliers; auto tries all.", rich_help_panel=MODEL),
+    ] = DEFAULTS["noise"],
     sampler: Annotated[
         Literal["auto", "paper"], typer.Option(help="paper is for comparison.", rich_help_panel=MODEL)
     ] = DEFAULTS["sampler"],
@@ -115,6 +123,7 @@ def fit(
     hyperplanes fit houses.csv --target price --out houses.safetensors
     hyperplanes fit houses.csv --target price --drop id --budget 60 --seed 0 --out houses.safetensors
     zcat houses.csv.gz | hyperplanes fit - --target price --json --out houses.safetensors
+    hyperplanes fit flowers.csv --target species --classes --out flowers.safetensors
     hyperplanes fit folder/of/parquet --target price --decomposition domain --n-parts 50 --out big.safetensors
     ```
 
@@ -126,25 +135,32 @@ def fit(
     if out == PIPE and (as_json or sys.stdout.isatty()):
         raise typer.BadParameter("a model on stdout leaves no place for --json, and cannot be shown: write to a file")
     check_out(out, force, [data])
-    model = HyperplaneProcessRegressor(
-        n_hyperplanes=int(n_hyperplanes) if n_hyperplanes.isdecimal() else n_hyperplanes,
-        n_particles=n_particles,
-        n_steps=n_steps,
-        budget=budget,
-        sampler=sampler,
-        decomposition=decomposition,
-        n_parts=n_parts,
-        blend=blend,
-        n_jobs=jobs,
-        random_state=seed,
-        progress=watched() if progress is None else progress,
-        memory_budget=memory_budget,
-        device=device,
+    settings: dict[str, Any] = {
+        "n_hyperplanes": int(n_hyperplanes) if n_hyperplanes.isdecimal() else n_hyperplanes,
+        "n_particles": n_particles,
+        "n_steps": n_steps,
+        "budget": budget,
+        "decomposition": decomposition,
+        "n_parts": n_parts,
+        "blend": blend,
+        "n_jobs": jobs,
+        "random_state": seed,
+        "progress": watched() if progress is None else progress,
+        "memory_budget": memory_budget,
+        "device": device,
+    }
+    if classes and (sampler, noise) != (DEFAULTS["sampler"], DEFAULTS["noise"]):
+        raise typer.BadParameter("--sampler and --noise are of numbers, not of --classes")
+    model: Estimator = (
+        HyperplaneProcessClassifier(**settings)
+        if classes
+        else HyperplaneProcessRegressor(sampler=sampler, noise=noise, **settings)
     )
     with wrong_usage():
         model._check_settings()
     start = time.monotonic()
-    if source.format == PARQUET and data != PIPE and decomposition in DOMAINS and not (drop or row_weights):
+    in_chunks = source.format == PARQUET and data != PIPE and not (drop or row_weights)
+    if isinstance(model, HyperplaneProcessRegressor) and in_chunks and decomposition in DOMAINS:
         known = open_dataset(source.found()).layout.columns
         with wrong_usage():
             require_columns([target], known)
@@ -166,9 +182,16 @@ def wrong_usage() -> Iterator[None]:
         raise typer.BadParameter(str(error)) from None
 
 
-def _fit_table(
-    model: HyperplaneProcessRegressor, source: Source, target: str, drop: tuple[str, ...], row_weights: str | None
-) -> None:
+@contextmanager
+def _hint(what: str) -> Iterator[None]:
+    """Add to the message of an error what may help."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{error}; {what}") from None
+
+
+def _fit_table(model: Estimator, source: Source, target: str, drop: tuple[str, ...], row_weights: str | None) -> None:
     frame = source.read()
     others = [target, *drop, *([] if row_weights is None else [row_weights])]
     with wrong_usage():
@@ -180,14 +203,19 @@ def _fit_table(
         )
     if len(frame) < FEWEST_ROWS:
         raise ValueError(f"{source.name} has {len(frame)} rows, and a fit needs at least {FEWEST_ROWS}")
+    of_classes = isinstance(model, HyperplaneProcessClassifier)
     numeric = [name for k, name in enumerate(inputs.columns) if k not in text_columns(inputs)]
-    require_numbers(frame, [*others[:1], *others[1 + len(drop) :], *numeric], source)
+    require_numbers(frame, [*others[1 + len(drop) :], *numeric], source)
+    if not of_classes:
+        with _hint("--classes learns classes"):
+            require_numbers(frame, [target], source)
     for name in (target, row_weights):
         if name is not None and frame[name].isna().any():
             row = int(frame[name].isna().to_numpy().argmax()) + 1
             raise ValueError(f"column {name!r} of {source.name} has no value in row {row}: remove such rows")
     weights = None if row_weights is None else frame[row_weights].to_numpy(dtype=float)
-    model.fit(inputs, frame[target].to_numpy(dtype=float), sample_weight=weights)
+    response = frame[target].to_numpy() if of_classes else frame[target].to_numpy(dtype=float)
+    model.fit(inputs, response.astype(str) if response.dtype == object else response, sample_weight=weights)
 
 
 def _require(names: list[str], frame: Frame, source: Source) -> None:
@@ -201,7 +229,7 @@ def _require(names: list[str], frame: Frame, source: Source) -> None:
     require_columns(names, frame.columns)
 
 
-def _summary(model: HyperplaneProcessRegressor, target: str, out: Path, seconds: float) -> dict[str, Any]:
+def _summary(model: Estimator, target: str, out: Path, seconds: float) -> dict[str, Any]:
     number, diagnostics = model.n_hyperplanes_, model.diagnostics_
     return {
         "model": None if out == PIPE else str(out),
@@ -211,7 +239,11 @@ def _summary(model: HyperplaneProcessRegressor, target: str, out: Path, seconds:
         "parts": len(model.parts_),
         "seconds": round(seconds, 3),
         "n_hyperplanes": {"mean": number.mean, "median": number.median, "low": number.low, "high": number.high},
-        "noise_std": diagnostics.noise_std,
+        **(
+            {"noise": model.noise_, "noise_std": diagnostics.noise_std}
+            if isinstance(model, HyperplaneProcessRegressor)
+            else {"classes": model.classes_.tolist()}
+        ),
         "log_evidence": model.log_evidence_,
         "log_evidence_error": model.log_evidence_error_,
         "diagnostics": {name: getattr(diagnostics, name) for name in diagnostics._fields},
@@ -226,10 +258,15 @@ def _print_summary(summary: dict[str, Any], as_json: bool, to_stderr: bool) -> N
     lines = {
         "rows, columns": f"{summary['rows']:,.0f}, {len(summary['columns'])}",
         "hyperplanes": f"{number['mean']:.3g} ({number['low']} to {number['high']})",
-        "noise": f"{summary['noise_std']:.4g}, as a standard deviation of {summary['target']}",
         "log evidence": f"{summary['log_evidence']:.6g} ± {summary['log_evidence_error']:.2g}",
         "seconds": f"{summary['seconds']:.3g}",
     }
+    if "classes" in summary:
+        lines["classes"] = ", ".join(map(str, summary["classes"]))
+    else:
+        lines["noise"] = (
+            f"{summary['noise_std']:.4g}, as a standard deviation of {summary['target']}; {summary['noise']}"
+        )
     table = Table(show_header=False, box=None)
     for name, value in lines.items():
         table.add_row(name, value)

@@ -33,8 +33,9 @@ from hyperplanes.cli.tables import (
     separator_of,
     write_csv,
 )
-from hyperplanes.estimators import HyperplaneProcessRegressor, load
+from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor, load
 from hyperplanes.estimators.datasets import PREDICTED, require_columns
+from hyperplanes.estimators.loading import Estimator
 from hyperplanes.estimators.settings import tails
 
 
@@ -65,9 +66,10 @@ def predict(
     ```
 
     Writes the columns mean, std, low and high, one row for each row of the data: the mean, the standard deviation of a
-    new response (not with --target-of mean), and both ends of the interval. Columns are found by name, others do not
-    matter. Tables are read some rows at a time. In CSV, copied text that a spreadsheet would take for a formula gets
-    an apostrophe in front.
+    new response (not with --target-of mean), and both ends of the interval. A model of classes writes the most
+    probable class, and probability, low and high of each: probability[setosa] and so on. Columns are found by name,
+    others do not matter. Tables are read some rows at a time. In CSV, copied text that a spreadsheet would take for a
+    formula gets an apostrophe in front.
     """
     source = Source(data, format_of(data, data_format, "--format"), separator_of(data, separator), tuple(missing or ()))
     out_format = format_of(out, None, "--out with .csv or .parquet")
@@ -82,7 +84,8 @@ def predict(
         if taken := set(kept) & set(PREDICTED):
             raise ValueError(f"--keep {min(taken)} would have the name of a prediction: rename that column")
     model = load(sys.stdin.buffer if model_file == PIPE else model_file)
-    if source.format == out_format == PARQUET and data != PIPE and target_of == "response" and not kept:
+    in_chunks = source.format == out_format == PARQUET and data != PIPE and target_of == "response" and not kept
+    if isinstance(model, HyperplaneProcessRegressor) and in_chunks:
         n_rows = _predict_dataset(model, source, out, coverage)
     else:
         predictions = _Predictions(model, source, kept, coverage, target_of)
@@ -111,9 +114,7 @@ def _predict_dataset(model: HyperplaneProcessRegressor, source: Source, out: Pat
 class _Predictions:
     """Predictions of a table, some rows at a time."""
 
-    def __init__(
-        self, model: HyperplaneProcessRegressor, source: Source, kept: list[str], coverage: float, target_of: str
-    ) -> None:
+    def __init__(self, model: Estimator, source: Source, kept: list[str], coverage: float, target_of: str) -> None:
         self.n_rows = 0
         self._model, self._source, self._kept = model, source, kept
         self._coverage, self._target_of = coverage, target_of
@@ -149,9 +150,25 @@ class _Predictions:
         return inputs if names else inputs.to_numpy(dtype=float)
 
     def _predict(self, inputs: Any) -> dict[str, Any]:
+        if not isinstance(self._model, HyperplaneProcessRegressor):
+            return self._predict_classes(self._model, inputs)
         names = PREDICTED if self._target_of == "response" else ("mean", "low", "high")
         if not len(inputs):
             return {name: np.empty(0) for name in names}
         moments = self._model.predict(inputs, return_std=True)[: len(names) - 2]
         ends = self._model.predict_interval(inputs, self._coverage, target=self._target_of).T
         return dict(zip(names, (*moments, *ends), strict=True))
+
+    def _predict_classes(self, model: HyperplaneProcessClassifier, inputs: Any) -> dict[str, Any]:
+        labels = model.classes_
+        shares, ends = np.empty((0, len(labels))), np.empty((0, len(labels), 2))
+        if len(inputs):
+            shares, ends = model.predict_proba(inputs), model.predict_interval(inputs, self._coverage)
+        found: dict[str, Any] = {"class": labels[np.argmax(shares, axis=1)]}
+        for k, label in enumerate(labels):
+            found |= {
+                f"probability[{label}]": shares[:, k],
+                f"low[{label}]": ends[:, k, 0],
+                f"high[{label}]": ends[:, k, 1],
+            }
+        return found

@@ -147,8 +147,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         """
         start = time.monotonic()
         settings, decomposition = self._inference_settings(), self._decomposition()
-        if self.decomposition == "paper-intensity":
-            raise ValueError("decomposition must not be 'paper-intensity', which averages responses, for classes")
+        self._check_settings()
         labels = self._read_labels(y)
         check_consistent_length(X, labels)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
@@ -293,6 +292,11 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         numbers = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         found = self.predict_log_proba(X)[np.arange(len(labels)), numbers]
         return np.where(self.classes_[numbers] == labels, found, -np.inf)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.decomposition == "paper-intensity":
+            raise ValueError("decomposition must not be 'paper-intensity', which averages responses, for classes")
 
     @staticmethod
     def _read_labels(y: Table) -> Labels:

@@ -45,17 +45,28 @@ def brier_score(classes: ArrayLike, probabilities: ArrayLike) -> float:
     return float(np.mean(np.sum(shares**2, axis=1) - 2 * np.take_along_axis(shares, numbers, axis=1)[:, 0] + 1))
 
 
-def calibration_error(classes: ArrayLike, probabilities: ArrayLike, n_bins: int = 10) -> float:
-    """Return the expected calibration error of the most probable class.
+def reliability(
+    classes: ArrayLike, probabilities: ArrayLike, n_bins: int = 10
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Return, for bins of equal width of the probability of the most probable class, three sums over rows.
 
-    Rows are put into bins of as many rows each by that probability; the error is the mean over rows of how far its mean
-    in the bin is from the share of rows that are of that class.
+    (n_bins, 3): how many rows there are, that probability, and how many are of that class. Sums of several sets of rows
+    can be added.
     """
     shares, numbers = _as_classes(classes, probabilities)
     confidence, hits = shares.max(axis=1), np.argmax(shares, axis=1) == numbers[:, 0]
-    order = np.argsort(confidence, kind="stable")
-    gaps = [len(rows) * abs(confidence[rows].mean() - hits[rows].mean()) for rows in np.array_split(order, n_bins)]
-    return float(np.sum(gaps) / len(order))
+    bins = np.minimum((confidence * n_bins).astype(np.int64), n_bins - 1)
+    sums = [np.bincount(bins, weights=each, minlength=n_bins) for each in (np.ones(len(bins)), confidence, hits)]
+    return np.column_stack(sums)
+
+
+def calibration_error(sums: ArrayLike) -> float:
+    """Return the expected calibration error from the sums of `reliability`.
+
+    It is the mean over rows of how far, in their bin, the mean probability is from the share of rows of that class.
+    """
+    counts, confidence, hits = np.asarray(sums, dtype=np.float64).T
+    return float(np.sum(np.abs(confidence - hits)) / np.sum(counts))
 
 
 def _as_classes(

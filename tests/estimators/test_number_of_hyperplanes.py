@@ -12,7 +12,7 @@ from hyperplanes.estimators.number import summarise_number
 
 
 def make_posterior(n_active, weights):
-    return SimpleNamespace(n_active=np.array(n_active), log_weights=np.log(np.array(weights)))
+    return SimpleNamespace(n_active_in_all=np.array(n_active), log_weights=np.log(np.array(weights)))
 
 
 def test_summary_by_hand():

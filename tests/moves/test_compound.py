@@ -15,8 +15,7 @@ from joint import COMPILER_OPTIONS, UNKNOWN_NUMBER, function_values
 
 from hyperplanes.model import Data, Particle, Prior, draw_prior, is_present, make_data
 from hyperplanes.model.likelihoods import Bernoulli, Likelihood, Multinomial, Student, Unknowns, Varying
-from hyperplanes.moves import collapsed_round, superposed_round
-from hyperplanes.moves.compound import Visits, compound_round
+from hyperplanes.moves import Visits, collapsed_round, compound_round, superposed_round
 from p_values import LEVEL, same_distribution_p_value
 
 N_PRIOR = 200_000

@@ -69,7 +69,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     parts_, subdomains_, log_evidence_, log_evidence_error_, diagnostics_, n_hyperplanes_, columns_, input_range_
-        As of the regressor. ``n_hyperplanes_`` counts those of the first network.
+        As of the regressor. ``n_hyperplanes_`` counts those of all networks.
     n_features_in_ : int
         Columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -29,7 +29,7 @@ def summarise_number(*posteriors: Posterior) -> NumberOfHyperplanes:
     """Summarise the active hyperplanes of weighted particles; of all together where there are several posteriors."""
     probabilities = np.ones(1)
     for posterior in posteriors:
-        counts = np.bincount(posterior.n_active, weights=np.exp(posterior.log_weights))
+        counts = np.bincount(posterior.n_active_in_all, weights=np.exp(posterior.log_weights))
         probabilities = np.convolve(probabilities, counts / counts.sum())
     totals = np.cumsum(probabilities)
     low, median, high = (int(np.searchsorted(totals, level)) for level in (TAIL, 0.5, 1 - TAIL))

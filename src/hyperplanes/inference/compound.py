@@ -26,7 +26,7 @@ from hyperplanes.model import Data, Particle, Prior, blocks_of, is_present, spre
 from hyperplanes.model.likelihoods import Likelihood, Unknowns
 from hyperplanes.model.likelihoods.rows import values
 from hyperplanes.model.likelihoods.varying import bounded
-from hyperplanes.moves.compound import Visits, compound_round
+from hyperplanes.moves import Visits, compound_round
 
 N_REFERENCE = 64
 """Particles whose mean spread is the reference for its moves."""
@@ -73,7 +73,8 @@ def _map(
     function: Callable[..., Any], per_particle: tuple[Any, ...], shared: tuple[Any, ...], data: Data, settings: Settings
 ) -> Any:
     """`map_with_features` with room for rows of a particle's own."""
-    n_places = per_particle[-1].outputs.offsets.shape[-1] // settings.n_parts + FUNCTIONS + data.n_columns
+    _, n_outputs, n_places = per_particle[-1].outputs.offsets.shape
+    n_places = n_places // settings.n_parts + FUNCTIONS + data.n_columns + n_outputs
     return map_with_features(function, per_particle, shared, n_places=n_places, data=data, settings=settings)
 
 

@@ -98,6 +98,11 @@ class Posterior(NamedTuple):
     """Networks of the outputs after the first, where the response is one of several classes."""
 
     @property
+    def n_active_in_all(self) -> NDArray[np.int64]:
+        """The same of the networks of all outputs together, (n_particles,)."""
+        return np.asarray(self.n_active + np.sum([other.n_active for other in self.others], axis=0, dtype=np.int64))
+
+    @property
     def n_hyperplanes(self) -> NDArray[np.int64]:
         """Number of hyperplanes of each particle, (n_particles,)."""
         return np.asarray(np.any(self.normals != 0, axis=-1).sum(axis=1))

@@ -4,6 +4,7 @@ A move takes (key, state, exponent, data, prior) and returns the new state and w
 leaves prior * likelihood^exponent invariant. Moves are written for one particle; the caller vectorises them.
 """
 
+from hyperplanes.moves.compound import Visits, compound_round
 from hyperplanes.moves.gibbs import refresh_output_layer, sweep_output_layer
 from hyperplanes.moves.redraw import redraw_given_coefficients
 from hyperplanes.moves.rounds import collapsed_round, superposed_round
@@ -12,7 +13,9 @@ from hyperplanes.moves.state import Move, State, make_state
 __all__ = [
     "Move",
     "State",
+    "Visits",
     "collapsed_round",
+    "compound_round",
     "make_state",
     "redraw_given_coefficients",
     "refresh_output_layer",

@@ -19,7 +19,6 @@ def make_posterior(
     n_distinct=100,
     lowest_ess=60.0,
     acceptance=0.3,
-    noise_variance=0.2,
     n_hyperplanes=2,
     n_ancestors=30,
     n_failed=0,
@@ -31,7 +30,7 @@ def make_posterior(
         normals=np.ones((n_particles, n_hyperplanes, 1)),
         offsets=offsets[np.arange(n_particles) % n_distinct],
         coefficients=np.ones((n_particles, n_hyperplanes + 1)),
-        noise_variance=np.full(n_particles, noise_variance),
+        noise_variance=np.full(n_particles, 0.2),
         coefficient_variance=np.ones(n_particles),
         intensity=np.full(n_particles, float(n_hyperplanes)),
         attends=np.ones((n_particles, n_hyperplanes, 1), dtype=bool),
@@ -51,8 +50,8 @@ def make_posterior(
     )
 
 
-def make_summary(n_rows=50, response_scale=2.0, constant_response=False):
-    return FitSummary(PRIOR, n_rows, response_scale, constant_response)
+def make_summary(n_rows=50, response_scale=2.0, constant_response=False, noise_variance=0.2):
+    return FitSummary(PRIOR, n_rows, response_scale, constant_response, noise_variance=noise_variance)
 
 
 def test_numbers_of_a_good_fit():
@@ -82,12 +81,12 @@ def test_ess_of_uneven_weights():
         (make_posterior(n_singular=9), make_summary(), "9 of 100 particles have hyperplanes so alike", "n_hyperplanes"),
         (make_posterior(), make_summary(constant_response=True), "y is constant", "Check that y"),
         (
-            make_posterior(noise_variance=1.0),
-            make_summary(n_rows=3),
+            make_posterior(),
+            make_summary(n_rows=3, noise_variance=1.0),
             "2 hyperplanes in 1 columns have 4 parameters, more than 3 rows",
             "Lower n_hyperplanes",
         ),
-        (make_posterior(noise_variance=0.02), make_summary(), "as small as the prior allows", "smaller noise_scale"),
+        (make_posterior(), make_summary(noise_variance=0.02), "as small as the prior allows", "smaller noise_scale"),
     ],
 )
 def test_trouble_is_told_with_advice(posterior, summary, trouble, advice):
@@ -132,16 +131,16 @@ def test_note_is_a_message_but_no_warning():
 @given(n_rows=st.integers(2, 3000), n_columns=st.integers(1, 200))
 def test_single_hyperplane_is_never_too_many(n_rows, n_columns):
     normals = np.ones((100, 1, n_columns))
-    found = diagnose(make_posterior(noise_variance=1.0)._replace(normals=normals), make_summary(n_rows=n_rows))
+    found = diagnose(make_posterior()._replace(normals=normals), make_summary(n_rows=n_rows, noise_variance=1.0))
     assert found.messages == ()
 
 
 def test_places_without_a_hyperplane_do_not_count_as_parameters():
-    posterior = make_posterior(noise_variance=1.0, n_hyperplanes=6)
+    posterior = make_posterior(n_hyperplanes=6)
     normals = posterior.normals.copy()
     normals[:, 2:] = 0
-    assert diagnose(posterior._replace(normals=normals), make_summary(n_rows=4)).messages == ()
-    (message,) = diagnose(posterior, make_summary(n_rows=11)).messages
+    assert diagnose(posterior._replace(normals=normals), make_summary(n_rows=4, noise_variance=1.0)).messages == ()
+    (message,) = diagnose(posterior, make_summary(n_rows=11, noise_variance=1.0)).messages
     assert message.startswith("6 hyperplanes in 1 columns have 12 parameters, more than 11 rows")
 
 
@@ -150,3 +149,10 @@ def test_a_fit_that_takes_much_longer_than_its_budget_is_warned_of(seconds, budg
     found = judge_time(diagnose(make_posterior(), make_summary()), seconds, budget).warnings
     assert len(found) == n_warnings
     assert all("took 15 s, 1.5 times its budget" in text and "lower n_particles" in text for text in found)
+
+
+@pytest.mark.parametrize("likelihood", ["varying", "bernoulli", "multinomial"])
+def test_without_a_prior_of_the_noise_there_is_no_least_noise(likelihood):
+    found = diagnose(make_posterior(), make_summary(noise_variance=1e-6)._replace(likelihood=likelihood))
+    assert found.noise_floor == 0
+    assert found.messages == ()

@@ -121,6 +121,7 @@ def _details(model: HyperplaneProcessRegressor) -> dict[str, Any]:
         "n_hyperplanes": [number.low, float(number.mean), number.high],
         "n_steps": diagnostics.n_steps,
         "n_distinct": diagnostics.n_distinct,
+        "messages": list(diagnostics.messages),
     }
 
 

@@ -1,5 +1,6 @@
 """Running cells: those that are missing, several at a time, without one's failure stopping the others."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,7 +115,8 @@ def _attempts(
 def _attempt(folder: Path, cell: Cell, effort: Effort, threads: int) -> Failure | None:
     _forget_programs_if_many()
     try:
-        write_cell(folder, cell, run_cell(cell, effort, threads))
+        with warnings.catch_warnings(action="ignore"):  # of the rivals' libraries, thousands of times
+            write_cell(folder, cell, run_cell(cell, effort, threads))
     except ModuleNotFoundError as error:
         return Failure(cell, f'{error}: pip install "hyperplanes[reproduce]"')
     except Exception as error:

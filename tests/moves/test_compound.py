@@ -34,16 +34,16 @@ SPREAD_PRIOR = Prior(
     number_shape=2.0,
     inattention=0.2,
 )
-LIKELIHOODS: dict[str, tuple[Likelihood, int]] = {
-    "bernoulli": (Bernoulli(), 1),
-    "multinomial": (Multinomial(), 3),
-    "student": (Student(), 1),
-    "varying": (Varying(), 1),
+LIKELIHOODS: dict[str, Likelihood] = {
+    "bernoulli": Bernoulli(),
+    "multinomial": Multinomial(3),
+    "student": Student(),
+    "varying": Varying(),
 }
 
 
 def draw_unknowns(key: jax.Array, name: str) -> Unknowns:
-    likelihood, n_outputs = LIKELIHOODS[name]
+    likelihood = LIKELIHOODS[name]
     key_outputs, key_spread, key_degrees = jax.random.split(key, 3)
 
     def network(key: jax.Array, prior: Prior, known_noise: bool) -> Particle:
@@ -51,7 +51,7 @@ def draw_unknowns(key: jax.Array, name: str) -> Unknowns:
         return drawn._replace(noise_variance=jnp.ones(())) if known_noise else drawn
 
     outputs = jax.vmap(lambda key: network(key, PRIOR, not likelihood.unknown_noise))(
-        jax.random.split(key_outputs, n_outputs)
+        jax.random.split(key_outputs, likelihood.n_outputs)
     )
     return Unknowns(
         outputs,
@@ -72,7 +72,7 @@ def make_rows(name: str) -> Data:
 @partial(jax.jit, static_argnames="name")
 def draw_many(key: jax.Array, data: Data, name: str) -> tuple[Unknowns, jax.Array]:
     drawn = jax.vmap(lambda key: draw_unknowns(key, name))(jax.random.split(key, N_PRIOR))
-    return drawn, jax.lax.map(lambda one: LIKELIHOODS[name][0].log_likelihood(one, data), drawn, batch_size=1000)
+    return drawn, jax.lax.map(lambda one: LIKELIHOODS[name].log_likelihood(one, data), drawn, batch_size=1000)
 
 
 def draw_target(seed: int, exponent: float, data: Data, name: str) -> tuple[Unknowns, float]:
@@ -92,7 +92,7 @@ def run(key: jax.Array, start: Unknowns, exponent: jax.Array, data: Data, *, nam
     def once(unknowns: Unknowns, key: jax.Array) -> tuple[Unknowns, jax.Array]:
         def of_one(key: jax.Array, one: Unknowns) -> tuple[Unknowns, jax.Array]:
             shared = (exponent, data, PRIOR, SPREAD_PRIOR, Visits(2, 2), reference)
-            options = {"likelihood": LIKELIHOODS[name][0], "one_round": one_round, "unknown_number": True}
+            options = {"likelihood": LIKELIHOODS[name], "one_round": one_round, "unknown_number": True}
             return compound_round(key, one, *shared, **options)
 
         moved, accepted = jax.vmap(of_one)(jax.random.split(key, N_CHAINS), unknowns)

@@ -94,7 +94,7 @@ def compound_round(
             unknown_number=unknown_number,
         )
         unknowns = unknowns._replace(spread=spread)
-    return likelihood.draw_shape(key_shape, unknowns, data, exponent), accepted.mean()
+    return likelihood.draw_shape(key_shape, unknowns, data, exponent, prior), accepted.mean()
 
 
 class Trial(NamedTuple):

@@ -10,6 +10,7 @@ from hyperplanes.model.data import Data
 from hyperplanes.model.likelihoods.polya_gamma import draw_polya_gamma
 from hyperplanes.model.likelihoods.rows import gaussian_rows, responses, row_weights, values
 from hyperplanes.model.likelihoods.unknowns import Unknowns, output_of
+from hyperplanes.model.prior import Prior
 
 LARGEST_RESPONSE = 1e3
 """In units of its standard deviation. A row with a smaller precision than that tells next to nothing, and the sum of
@@ -40,7 +41,7 @@ class Bernoulli:
         """Rows given Pólya-Gamma variables."""
         return _logistic_rows(key, values(output_of(unknowns, output), data), 0.0, responses(data), data, exponent)
 
-    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array) -> Unknowns:
+    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array, prior: Prior) -> Unknowns:
         """There is nothing to draw."""
         return unknowns
 
@@ -74,7 +75,7 @@ class Multinomial:
         is_class = (_classes(data) == output).astype(log_odds.dtype)
         return _logistic_rows(key, log_odds[output] - others, others, is_class, data, exponent)
 
-    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array) -> Unknowns:
+    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array, prior: Prior) -> Unknowns:
         """There is nothing to draw."""
         return unknowns
 

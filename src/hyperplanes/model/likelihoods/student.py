@@ -5,12 +5,14 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import gammaln
 
 from hyperplanes.model.data import Data
 from hyperplanes.model.likelihoods.polya_gamma import draw_gammas
 from hyperplanes.model.likelihoods.rows import gaussian_rows, responses, row_weights, values
-from hyperplanes.model.likelihoods.unknowns import Unknowns, output_of
+from hyperplanes.model.likelihoods.unknowns import Unknowns, output_of, with_output
+from hyperplanes.model.prior import LOG_VARIANCES, Prior
 from hyperplanes.process import normal_quantiles, uniforms
 
 FEWEST_DEGREES = 2.0
@@ -22,8 +24,8 @@ LEAST_MORE = 1e-12
 """What rounding leaves of the degrees beyond the fewest is positive."""
 N_WALKS = 4
 LONGEST_STEP = 0.8
-"""Standard deviation of the log of the degrees of freedom in the longest of the steps of a random walk; each is half as
-long as the one before."""
+"""Standard deviation of the log of the degrees of freedom in the longest of the steps of a random walk, and twice that
+of the log of the noise variance; each is half as long as the one before."""
 
 
 @dataclass(frozen=True)
@@ -53,24 +55,41 @@ class Student:
         precisions = jnp.where(counts > 0, precisions, 0)
         return gaussian_rows(data, precisions, precisions * responses(data), exponent * data.n_rows)
 
-    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array) -> Unknowns:
-        """Move the degrees of freedom, with the precisions of rows integrated out."""
+    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array, prior: Prior) -> Unknowns:
+        """Move degrees of freedom and noise variance, with the precisions of rows integrated out."""
+        network = output_of(unknowns, 0)
         squares, noise_variance = _standardised(unknowns, data)
 
-        def log_target(log_more: jax.Array) -> jax.Array:
-            more = jnp.exp(log_more)
-            density = self._log_density(FEWEST_DEGREES + more, squares, noise_variance, data)
-            return exponent * density + DEGREES_SHAPE * log_more - DEGREES_RATE * more
+        def log_target(position: jax.Array) -> jax.Array:
+            """Of the logarithms of the degrees beyond the fewest, and of the noise variance over what it was."""
+            more, factor = jnp.exp(position)
+            variance = factor * noise_variance
+            density = self._log_density(FEWEST_DEGREES + more, squares / factor.astype(squares.dtype), variance, data)
+            of_degrees = DEGREES_SHAPE * position[0] - DEGREES_RATE * more
+            of_variance = -prior.noise_shape * position[1] - prior.noise_scale / variance
+            return jnp.asarray(exponent * density + of_degrees + of_variance)
 
-        draws = uniforms(key, (2, N_WALKS))
-        steps = LONGEST_STEP * 0.5 ** jnp.arange(N_WALKS) * normal_quantiles(draws[0])
-        current = jnp.log(jnp.maximum(unknowns.degrees - FEWEST_DEGREES, LEAST_MORE))
-        found = log_target(current)
-        for step, height in zip(steps, draws[1], strict=True):
-            there = log_target(current + step)
+        draws = uniforms(key, (2, 2 * N_WALKS))
+        sizes = LONGEST_STEP * 0.5 ** jnp.arange(N_WALKS)
+        steps = jnp.concatenate(
+            [jnp.outer(sizes, jnp.array([1.0, 0.0])), jnp.outer(0.5 * sizes, jnp.array([0.0, 1.0]))]
+        )
+        more = jnp.maximum(unknowns.degrees - FEWEST_DEGREES, LEAST_MORE)
+        current = jnp.stack([jnp.log(more), jnp.zeros_like(more)])
+
+        def walk(
+            state: tuple[jax.Array, jax.Array], item: tuple[jax.Array, jax.Array, jax.Array]
+        ) -> tuple[tuple[jax.Array, jax.Array], None]:
+            (current, found), (step, white, height) = state, item
+            there = log_target(current + white * step)
             accepted = jnp.log(height) < there - found
-            current, found = jnp.where(accepted, current + step, current), jnp.where(accepted, there, found)
-        return unknowns._replace(degrees=FEWEST_DEGREES + jnp.exp(current))
+            return (jnp.where(accepted, current + white * step, current), jnp.where(accepted, there, found)), None
+
+        items = (steps, normal_quantiles(draws[0]), draws[1])
+        (current, _), _ = jax.lax.scan(walk, (current, log_target(current)), items)
+        variance = noise_variance * jnp.exp(current[1])
+        network = network._replace(noise_variance=jnp.clip(variance, *np.exp(LOG_VARIANCES)))
+        return with_output(unknowns, 0, network)._replace(degrees=FEWEST_DEGREES + jnp.exp(current[0]))
 
     @staticmethod
     def _log_density(degrees: jax.Array, squares: jax.Array, noise_variance: jax.Array, data: Data) -> jax.Array:

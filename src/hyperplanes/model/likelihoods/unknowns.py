@@ -52,8 +52,8 @@ class Likelihood(Hashable, Protocol):
     ) -> Data:
         """Rows for which `gaussian` with exponent 1 is the likelihood to an exponent in one output, given the rest."""
 
-    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array) -> Unknowns:
-        """Draw what the noise has beside its variance."""
+    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array, prior: Prior) -> Unknowns:
+        """Draw what else the noise has, with auxiliary variables integrated out."""
 
 
 def draw_unknowns(

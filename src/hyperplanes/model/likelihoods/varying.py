@@ -10,6 +10,7 @@ from hyperplanes.model.data import Data
 from hyperplanes.model.gaussian import LOG_TWO_PI
 from hyperplanes.model.likelihoods.rows import gaussian_rows, responses, row_weights, values
 from hyperplanes.model.likelihoods.unknowns import Unknowns, output_of, spread_of
+from hyperplanes.model.prior import Prior
 
 LARGEST_SPREAD = 11.0
 """Log standard deviations are held within plus and minus this, as `prior.LOG_VARIANCES` holds the noise of others."""
@@ -42,7 +43,7 @@ class Varying:
         precisions = exponent.astype(precisions.dtype) * precisions
         return gaussian_rows(data, precisions, precisions * responses(data), exponent * data.n_rows)
 
-    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array) -> Unknowns:
+    def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array, prior: Prior) -> Unknowns:
         """There is nothing to draw: the spread has moves of its own."""
         return unknowns
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d, compute_sample_weight
+from sklearn.utils import assert_all_finite, column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
@@ -154,7 +154,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         counted = labels if weights is None else labels[weights > 0]
         classes = np.unique(counted)
         if len(classes) < 2:
-            raise ValueError(f"y must have two classes or more among rows that count, got one: {classes.tolist()}")
+            raise ValueError(f"y must have two classes or more in rows that count, got one class: {classes.tolist()}")
         if self.class_weight is not None:
             of_class = compute_sample_weight(self.class_weight, labels)
             weights = of_class if weights is None else of_class * weights
@@ -177,7 +177,8 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         ndarray of shape (n,)
             Labels.
         """
-        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+        found = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(found, axis=1)])
 
     def predict_proba(self, X: Table) -> Floats:
         """Posterior mean of the probability of each class.
@@ -301,8 +302,10 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
     @staticmethod
     def _read_labels(y: Table) -> Labels:
         if y is None:
-            raise ValueError("y must hold the labels of the classes, got None: a classifier requires y to be passed")
+            raise ValueError("a classifier requires y to be passed, but the target y is None")
         labels: Labels = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "f":
+            assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         return labels
 

@@ -11,7 +11,7 @@ import pytest
 from distributed import Client, KilledWorker, LocalCluster
 
 from hyperplanes import Prior
-from hyperplanes.estimators.parts import fit_parts
+from hyperplanes.estimators.parts import Family, fit_parts
 from hyperplanes.inference import Settings
 
 N_ROWS = 240
@@ -86,4 +86,4 @@ def test_a_part_that_kills_every_worker_is_an_error(client):
     client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
     settings = Settings(n_hyperplanes=2, n_particles=40)
     with joblib.parallel_config(backend="dask"), pytest.raises(KilledWorker, match="all those workers died"):
-        list(fit_parts([1, 2], [Deadly(), Deadly()], Prior(), settings, 1))
+        list(fit_parts([1, 2], [Deadly(), Deadly()], Prior(), settings, Family(), 1))

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hyperplanes import Prior
-from hyperplanes.estimators.parts import Rows, fit_part, fit_parts
+from hyperplanes.estimators.parts import Family, Rows, fit_part, fit_parts
 from hyperplanes.inference import Settings
 
 N_ROWS = 240
@@ -64,7 +64,7 @@ def test_a_part_is_the_fit_of_its_rows_alone(rows, decomposed):
     seeds = np.random.RandomState(0).randint(2**32, size=3, dtype=np.uint32)
     order = np.lexsort(rows.X[chosen].T[::-1])  # rows are sorted before a fit
     alone = Rows(rows.X[chosen][order], rows.y[chosen][order], np.ones(chosen.sum()))
-    part = fit_part(int(seeds[1]), alone, Prior(), Settings(n_hyperplanes=2, n_particles=40))
+    part = fit_part(int(seeds[1]), alone, Prior(), Settings(n_hyperplanes=2, n_particles=40), Family())
     np.testing.assert_array_equal(part.posterior.normals, decomposed.parts_[1].posterior.normals)
     assert part.log_evidence == decomposed.parts_[1].log_evidence
 
@@ -140,7 +140,7 @@ def test_the_average_is_that_of_independent_fits_to_all_rows(rows, make_regresso
     order = np.lexsort(rows.X.T[::-1])
     all_rows = Rows(rows.X[order], rows.y[order], np.ones(N_ROWS))
     settings = Settings(n_hyperplanes=2, n_particles=40)
-    alone = [fit_part(int(seed), all_rows, Prior(), settings) for seed in seeds[:3]]
+    alone = [fit_part(int(seed), all_rows, Prior(), settings, Family()) for seed in seeds[:3]]
     means = np.mean([part.mean(rows.X_new, max_bytes=2**20) for part in alone], axis=0)
     spreads = [part.mean_and_std(rows.X_new, max_bytes=2**20)[:, 1] for part in alone]
     found, std = model.predict(rows.X_new, return_std=True)
@@ -274,10 +274,10 @@ def test_a_killed_worker_does_not_lose_the_fit(rows, decomposed, tmp_path):
     part_of = decomposed.subdomains_.part_of(rows.X)
     parts = [Rows(rows.X[part_of == k], rows.y[part_of == k], np.ones(np.sum(part_of == k))) for k in range(3)]
     settings = Settings(n_hyperplanes=2, n_particles=40)
-    calm = dict(fit_parts([1, 2, 3], parts, Prior(), settings, 1))
+    calm = dict(fit_parts([1, 2, 3], parts, Prior(), settings, Family(), 1))
     with joblib.parallel_config(backend="loky"):
         deadly = [parts[0], DeadlyOnce(parts[1], tmp_path / "killed"), parts[2]]
-        found = dict(fit_parts([1, 2, 3], deadly, Prior(), settings, 2))
+        found = dict(fit_parts([1, 2, 3], deadly, Prior(), settings, Family(), 2))
     assert (tmp_path / "killed").exists()
     assert set(found) == {0, 1, 2}
     for number, part in found.items():
@@ -288,7 +288,7 @@ def test_a_worker_that_is_always_killed_is_an_error(rows):
     deadly = DeadlyOnce(Rows(rows.X, rows.y, np.ones(len(rows.y))), "/dev/null/never")
     settings = Settings(n_hyperplanes=2, n_particles=40)
     with joblib.parallel_config(backend="loky"), pytest.raises(BrokenExecutor):
-        list(fit_parts([1, 2], [deadly, deadly], Prior(), settings, 2))
+        list(fit_parts([1, 2], [deadly, deadly], Prior(), settings, Family(), 2))
 
 
 def test_backends_that_hand_all_over_at_once_will_do(rows, decomposed, make_regressor):

@@ -39,6 +39,8 @@ class Importance(NamedTuple):
 
     names: tuple[str, ...]
     """Of the columns."""
+    columns: tuple[int, ...]
+    """Their positions in the table."""
     mean: Floats
     """(n_columns,) posterior mean: root mean square change of a prediction; of classes, the mean probability moved."""
     interval: Floats
@@ -101,7 +103,10 @@ def importance_of(
     changes = _change(draws[1:], draws[:1])
     order = np.argsort(-changes.mean(axis=1), kind="stable")
     names = tuple(numbers.columns[k].name for k in order)
-    return Importance(names, changes.mean(axis=1)[order], np.quantile(changes, tails(coverage), axis=1).T[order])
+    positions = tuple(int(k) for k in order)
+    return Importance(
+        names, positions, changes.mean(axis=1)[order], np.quantile(changes, tails(coverage), axis=1).T[order]
+    )
 
 
 def plot_partial_dependence(

@@ -47,3 +47,9 @@ def scatter(ax: Any, x: Any, y: Any, **style: Any) -> Any:
     size = float(np.clip(4000 / max(len(x), 1), 4, 16))
     settings = {"s": size, "linewidths": 0, "alpha": 0.6, "rasterized": len(x) > MANY_POINTS, **style}
     return ax.scatter(x, y, **settings)
+
+
+def legend_above(ax: Any, *, ncols: int = 3) -> None:
+    """A legend that hides nothing."""
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+    ax.legend(frameon=False, fontsize="small", ncols=ncols, columnspacing=1.2, handletextpad=0.5, **place)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor
 from hyperplanes.estimators.scaling import Floats
-from hyperplanes.plotting.canvas import ACCENT, MAIN, MUTED, SOFT, axes, plain, scatter
+from hyperplanes.plotting.canvas import ACCENT, MAIN, MUTED, SOFT, axes, legend_above, plain, scatter
 from hyperplanes.plotting.inputs import Model
 
 LEVELS = np.linspace(0.02, 0.98, 49)
@@ -253,8 +253,7 @@ def draw_pit(responses: Responses, ax: Any = None, *, n_bins: int = 20) -> Any:
     )
     ax.axhline(1, color=MUTED, linewidth=1, linestyle="--")
     ax.set(xlim=(0, 1), xlabel="predictive probability of less than the response", ylabel="relative frequency")
-    ax.legend(frameon=False, fontsize="small", loc="upper center", ncols=2)
-    ax.set_ylim(0, 1.3 * max(ax.get_ylim()[1] / 1.05, 1.3))
+    legend_above(ax)
     return ax
 
 
@@ -264,11 +263,11 @@ def draw_residuals(responses: Responses, ax: Any = None) -> Any:
     residuals, ends = responses.observed - responses.mean, responses.interval - responses.mean[:, None]
     place, low, high = _typical_band(responses.mean, ends)
     percent = f"{100 * responses.coverage:g}%"
-    ax.fill_between(place, low, high, color=SOFT, alpha=0.8, linewidth=0, label=f"typical {percent} interval")
+    ax.fill_between(place, low, high, color=SOFT, alpha=0.8, linewidth=0, label=f"{percent} interval")
     ax.axhline(0, color=MUTED, linewidth=1, linestyle="--")
     _scatter_in_and_out(ax, responses, responses.mean, residuals)
     ax.set(xlabel="prediction", ylabel="response minus prediction")
-    ax.legend(frameon=False, fontsize="small", loc="best")
+    legend_above(ax)
     return ax
 
 
@@ -276,13 +275,13 @@ def draw_observed(responses: Responses, ax: Any = None) -> Any:
     """Draw responses against predictions that were made before."""
     ax = axes(ax)
     place, low, high = _typical_band(responses.mean, responses.interval)
-    label = f"typical {100 * responses.coverage:g}% interval"
+    label = f"{100 * responses.coverage:g}% interval"
     ax.fill_between(place, low, high, color=SOFT, alpha=0.8, linewidth=0, label=label)
     _scatter_in_and_out(ax, responses, responses.mean, responses.observed)
     ends = [responses.mean.min(), responses.mean.max()]
     ax.plot(ends, ends, color=MUTED, linewidth=1, linestyle="--")
     ax.set(xlabel="prediction", ylabel="response")
-    ax.legend(frameon=False, fontsize="small", loc="upper left")
+    legend_above(ax)
     return ax
 
 
@@ -294,15 +293,15 @@ def draw_separation(labels: Labels, ax: Any = None) -> Any:
     settings = {"bins": 20, "range": (0, 1), "stacked": True, "alpha": 0.85}
     ax.hist([own[right], own[~right]], color=[MAIN, ACCENT], label=["most probable", "another was"], **settings)
     ax.set(xlim=(0, 1), xlabel="predicted probability of the row's own class", ylabel="rows")
-    ax.legend(frameon=False, fontsize="small", loc="upper left")
+    legend_above(ax)
     return ax
 
 
 def _scatter_in_and_out(ax: Any, responses: Responses, x: Floats, y: Floats) -> None:
     outside = responses.outside
     alpha = 0.65 if len(x) <= 500 else 0.4
-    scatter(ax, x[~outside], y[~outside], color=MAIN, alpha=alpha, label="inside its interval")
-    scatter(ax, x[outside], y[outside], color=ACCENT, alpha=0.9, label=f"outside ({np.mean(outside):.1%} of rows)")
+    scatter(ax, x[~outside], y[~outside], color=MAIN, alpha=alpha, label="inside")
+    scatter(ax, x[outside], y[outside], color=ACCENT, alpha=0.9, label=f"outside ({np.mean(outside):.1%})")
 
 
 def _typical_band(at: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
@@ -318,7 +317,7 @@ def _typical_band(at: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
 
 def _finish_square(ax: Any, xlabel: str, ylabel: str) -> Any:
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=xlabel, ylabel=ylabel)
-    ax.legend(frameon=False, fontsize="small", loc="upper left")
+    legend_above(ax)
     return ax
 
 

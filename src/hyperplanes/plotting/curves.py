@@ -6,11 +6,13 @@ import numpy as np
 
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.settings import tails
-from hyperplanes.plotting.canvas import MAIN, MUTED, SERIES, SOFT, axes, plain
+from hyperplanes.plotting.canvas import MAIN, MUTED, SERIES, SOFT, axes, legend_above, plain
 from hyperplanes.plotting.checks import class_numbers
 from hyperplanes.plotting.inputs import Column, Model, numbers_of
 
 N_ROWS, N_DRAWS, N_POINTS = 100, 200, 25
+FEWEST_BARS = 5
+"""For which there is room; fewer are no thicker."""
 EDGE = 0.01
 """Share of rows at either end of a column where no curve is drawn."""
 
@@ -199,7 +201,7 @@ def draw_curves(
     ax.set_ylabel("prediction" if curves.labels == ("",) else "probability")
     if curves.labels != ("",):
         ax.set_ylim(-0.02, 1.02)
-    ax.legend(frameon=False, fontsize="small", ncols=1 if len(shown) < 4 else 2)
+    legend_above(ax)
     return ax
 
 
@@ -212,7 +214,7 @@ def draw_importance(found: Importance, ax: Any = None, *, n_shown: int = 12, of_
     ax.barh(places, mean, height=0.62, color=MAIN, alpha=0.85)
     ax.errorbar(mean, places, xerr=spread, fmt="none", ecolor=MUTED, elinewidth=1.4, capsize=3)
     ax.set_yticks(places, [plain(name) for name in found.names[:n_shown]])
-    ax.invert_yaxis()
+    ax.set_ylim(max(n_shown, FEWEST_BARS) - 0.4, -0.6)
     ax.set_xlim(left=0)
     ax.set_xlabel("probability moved when shuffled" if of_classes else "change of the prediction when shuffled")
     return ax

@@ -8,7 +8,7 @@ from scipy import stats
 from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.model import Prior
-from hyperplanes.plotting.canvas import ACCENT, MAIN, MUTED, SERIES, axes
+from hyperplanes.plotting.canvas import ACCENT, MAIN, MUTED, SERIES, axes, legend_above
 from hyperplanes.plotting.inputs import Model
 
 UNKNOWNS = {
@@ -55,7 +55,7 @@ def plot_number(model: Model, ax: Any = None) -> Any:
     ax.axvline(number.mean, color=ACCENT, linewidth=1.5, linestyle="--", label=f"mean {number.mean:.3g}")
     ax.set(xlabel="number of hyperplanes", ylabel="posterior probability")
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend(frameon=False, fontsize="small")
+    legend_above(ax)
     return ax
 
 
@@ -90,7 +90,7 @@ def plot_annealing(model: Model, ax: Any = None, *, part: int = 0) -> Any:
         ax.plot(steps, values, color=color, linestyle=style, linewidth=1.7, marker=marker, label=name)
     ax.set(xlabel="step", ylabel="share of 1", ylim=(0, 1.03))
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    legend_above(ax, ncols=2)
     return ax
 
 
@@ -127,7 +127,7 @@ def plot_prior_and_posterior(model: Model, unknown: str = "noise", ax: Any = Non
     ax.set(xscale="log", xlabel=UNKNOWNS[unknown], ylabel="density of the logarithm")
     ax.set_xlim(low, high)
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False, fontsize="small")
+    legend_above(ax)
     return ax
 
 

@@ -34,13 +34,13 @@ from hyperplanes.plotting.curves import Curves, draw_curves, draw_importance
 from hyperplanes.plotting.inference import UNKNOWNS, prior_and_posterior
 from hyperplanes.plotting.inputs import Model, column_names
 
-SIZE = (4.8, 3.3)
+SIZE = (4.5, 3.2)
 """Inches: small, so that letters stay readable on a phone."""
 COLORS = {INK: "ink", MUTED: "muted", SOFT: "soft"} | {color: f"series{k}" for k, color in enumerate(SERIES)}
 """Colours of pictures, and what they are called in the style of the page, which has others for the dark."""
 STYLE = {
     "svg.fonttype": "none",
-    "font.size": 9.5,
+    "font.size": 10.0,
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": MUTED,

@@ -41,6 +41,10 @@ ON_NUMBERS = {
     "n_singular": "draws whose coefficients cannot be told apart",
 }
 """Numbers of the diagnostics, and what they mean."""
+FLATTERING = (
+    " That flatters them: rows that were held out (X_test and y_test; --test on the command line) would judge them "
+    "fairly."
+)
 
 
 class _Findings(NamedTuple):
@@ -127,7 +131,7 @@ def _page(found: _Findings, title: str) -> str:
         ("Settings and versions", _on_settings(found.model)),
     ]
     kind = "classification" if found.of_classes else f"regression with {_noise_in_words(found.model)} noise"
-    lead = f"Bayesian {kind} with a Poisson process of hyperplanes, by hyperplanes {version('hyperplanes')}."
+    lead = f"Bayesian {kind}, by hyperplanes {version('hyperplanes')}."
     footer = "This page holds everything it shows: it loads nothing, runs nothing and can be kept or sent as it is."
     return page(title, lead, sections, footer)
 
@@ -143,18 +147,14 @@ def _on_trust(found: _Findings) -> str:
         pairs.append(("noise", f"{diagnostics.noise_std:.4g}"))
     rows = [(name.replace("_", " "), _number(getattr(diagnostics, name)), why) for name, why in ON_NUMBERS.items()]
     numbers = table("Numbers of the diagnostics", ("number", "value", "meaning"), rows)
-    return box + _whose(found) + facts(pairs) + folded("All numbers that the fit is judged by", numbers)
+    whose = paragraph(_whose(found) + ("" if found.held_out else FLATTERING))
+    return box + whose + facts(pairs) + folded("All numbers that the fit is judged by", numbers)
 
 
 def _whose(found: _Findings) -> str:
     which = "that were held out" if found.held_out else "that were fitted"
     chosen = "" if found.n_checked == found.n_available else f", chosen at random from {found.n_available:,},"
-    flattering = (
-        ""
-        if found.held_out
-        else " Rows that were held out would judge it without flattery: give them as X_test, y_test."
-    )
-    return paragraph(f"Predictions are judged by {found.n_checked:,} rows{chosen} {which}.{flattering}")
+    return f"Predictions are judged by {found.n_checked:,} rows{chosen} {which}."
 
 
 def _on_data(found: _Findings) -> str:
@@ -170,7 +170,7 @@ def _on_data(found: _Findings) -> str:
 
 def _on_predictions(found: _Findings) -> str:
     scores = table("Scores of the predictions", ("score", "value", "meaning"), found.scores)
-    return _whose(found) + scores + _pictures(figures.predictions(found.checked), pixels=True)
+    return paragraph(_whose(found)) + scores + _pictures(figures.predictions(found.checked), pixels=True)
 
 
 def _on_inputs(found: _Findings) -> str:

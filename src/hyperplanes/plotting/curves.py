@@ -216,7 +216,7 @@ def draw_importance(found: Importance, ax: Any = None, *, n_shown: int = 12, of_
     ax.set_yticks(places, [plain(name) for name in found.names[:n_shown]])
     ax.set_ylim(max(n_shown, FEWEST_BARS) - 0.4, -0.6)
     ax.set_xlim(left=0)
-    ax.set_xlabel("probability moved when shuffled" if of_classes else "change of the prediction when shuffled")
+    ax.set_xlabel("probability moved" if of_classes else "change of the prediction")
     return ax
 
 

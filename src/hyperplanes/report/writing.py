@@ -163,9 +163,9 @@ def _on_data(found: _Findings) -> str:
     n_missing = sum(column.n_missing for column in columns)
     fitted = sum(part.summary.n_rows for part in found.model.parts_)
     pairs = [("rows", f"{n_rows:,}"), ("inputs", f"{len(columns):,}"), ("missing values", f"{n_missing:,}")]
-    rows = [(each.name, each.kind, each.values, f"{each.n_missing:,}") for each in (response, *columns)]
+    rows = [(each.name, f"{each.kind}: {each.values}", f"{each.n_missing:,}") for each in (response, *columns)]
     note = paragraph(f"The model was fitted to {fitted:,.6g} rows, as their weights count.") if fitted != n_rows else ""
-    return facts(pairs) + note + table("Columns of the data", ("column", "kind", "values", "missing"), rows)
+    return facts(pairs) + note + table("Columns of the data", ("column", "values", "missing"), rows)
 
 
 def _on_predictions(found: _Findings) -> str:

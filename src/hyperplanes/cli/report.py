@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from hyperplanes.cli.console import say
@@ -81,7 +80,6 @@ def _read(model: Any, source: Source, target: str) -> tuple[Any, Any]:
         raise ValueError(f"column {target!r} of {source.name} has no value in row {row}: remove such rows")
     inputs = columns.inputs(frame.drop(columns=[target]), source)
     if of_text:
-        return inputs, frame[target].astype(str).rename(target)
+        return inputs, frame[target].astype(str)
     require_numbers(frame, [target], source)
-    numbers = frame[target].astype(float)
-    return inputs, numbers if labels is None else numbers.astype(np.result_type(labels.dtype))
+    return inputs, frame[target].astype(float)

@@ -12,6 +12,7 @@ from hyperplanes.plotting.checks import (
     Labels,
     Responses,
     draw_coverage,
+    draw_observed,
     draw_pit,
     draw_residuals,
     labels_of,
@@ -67,9 +68,18 @@ def test_residuals_outside_their_interval_are_marked_and_many_points_are_pixels(
     assert (len(inside.get_offsets()), len(outside.get_offsets())) == (1800, 200)
     assert (np.abs(outside.get_offsets()[:, 1]) > 0.45 - 1e-12).all()
     assert inside.get_rasterized()
-    assert not outside.get_rasterized()
+    assert outside.get_rasterized()
     band = ax.collections[0].get_paths()[0].vertices[:, 1]
     assert (band.min(), band.max()) == pytest.approx((-0.45, 0.45))
+
+
+def test_intervals_of_responses_move_with_the_prediction(ax):
+    mean = np.linspace(0, 10, 200)
+    responses = Responses(mean, mean, mean[:, None] + [-1.0, 2.0], 0.9, np.full(200, 0.5))
+    draw_observed(responses, ax)
+    x, y = ax.collections[0].get_paths()[0].vertices.T
+    assert set(np.round(y - x, 6)) == {-1.0, 2.0}
+    assert not ax.collections[1].get_rasterized()
 
 
 @pytest.mark.parametrize("plot", [plot_calibration, plot_pit, plot_residuals, plot_observed])

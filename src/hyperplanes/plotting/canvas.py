@@ -42,14 +42,14 @@ def plain(name: Any, longest: int = LONGEST_NAME) -> str:
     return short.replace("$", r"\$")
 
 
-def scatter(ax: Any, x: Any, y: Any, **style: Any) -> Any:
-    """Small points; very many of them as pixels."""
-    size = float(np.clip(4000 / max(len(x), 1), 4, 16))
-    settings = {"s": size, "linewidths": 0, "alpha": 0.6, "rasterized": len(x) > MANY_POINTS, **style}
-    return ax.scatter(x, y, **settings)
+def point_size(n_points: int) -> float:
+    """Of each of so many points."""
+    return float(np.clip(4000 / max(n_points, 1), 4, 16))
 
 
 def legend_above(ax: Any, *, ncols: int = 3) -> None:
     """A legend that hides nothing."""
     place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-    ax.legend(frameon=False, fontsize="small", ncols=ncols, columnspacing=1.2, handletextpad=0.5, **place)
+    ax.legend(
+        frameon=False, fontsize="small", ncols=ncols, columnspacing=1.2, handletextpad=0.5, markerscale=1.5, **place
+    )

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor
 from hyperplanes.estimators.scaling import Floats
-from hyperplanes.plotting.canvas import ACCENT, MAIN, MUTED, SOFT, axes, legend_above, plain, scatter
+from hyperplanes.plotting.canvas import ACCENT, MAIN, MANY_POINTS, MUTED, SOFT, axes, legend_above, plain, point_size
 from hyperplanes.plotting.inputs import Model
 
 LEVELS = np.linspace(0.02, 0.98, 49)
@@ -260,12 +260,9 @@ def draw_pit(responses: Responses, ax: Any = None, *, n_bins: int = 20) -> Any:
 def draw_residuals(responses: Responses, ax: Any = None) -> Any:
     """Draw the residuals of predictions that were made before."""
     ax = axes(ax)
-    residuals, ends = responses.observed - responses.mean, responses.interval - responses.mean[:, None]
-    place, low, high = _typical_band(responses.mean, ends)
-    percent = f"{100 * responses.coverage:g}%"
-    ax.fill_between(place, low, high, color=SOFT, alpha=0.8, linewidth=0, label=f"{percent} interval")
+    _draw_band(ax, responses, around=0.0)
     ax.axhline(0, color=MUTED, linewidth=1, linestyle="--")
-    _scatter_in_and_out(ax, responses, responses.mean, residuals)
+    _scatter_in_and_out(ax, responses, responses.mean, responses.observed - responses.mean)
     ax.set(xlabel="prediction", ylabel="response minus prediction")
     legend_above(ax)
     return ax
@@ -274,9 +271,7 @@ def draw_residuals(responses: Responses, ax: Any = None) -> Any:
 def draw_observed(responses: Responses, ax: Any = None) -> Any:
     """Draw responses against predictions that were made before."""
     ax = axes(ax)
-    place, low, high = _typical_band(responses.mean, responses.interval)
-    label = f"{100 * responses.coverage:g}% interval"
-    ax.fill_between(place, low, high, color=SOFT, alpha=0.8, linewidth=0, label=label)
+    _draw_band(ax, responses, around=1.0)
     _scatter_in_and_out(ax, responses, responses.mean, responses.observed)
     ends = [responses.mean.min(), responses.mean.max()]
     ax.plot(ends, ends, color=MUTED, linewidth=1, linestyle="--")
@@ -299,20 +294,21 @@ def draw_separation(labels: Labels, ax: Any = None) -> Any:
 
 def _scatter_in_and_out(ax: Any, responses: Responses, x: Floats, y: Floats) -> None:
     outside = responses.outside
+    style = {"s": point_size(len(x)), "rasterized": len(x) > MANY_POINTS, "linewidths": 0}
     alpha = 0.65 if len(x) <= 500 else 0.4
-    scatter(ax, x[~outside], y[~outside], color=MAIN, alpha=alpha, label="inside")
-    scatter(ax, x[outside], y[outside], color=ACCENT, alpha=0.9, label=f"outside ({np.mean(outside):.1%})")
+    ax.scatter(x[~outside], y[~outside], color=MAIN, alpha=alpha, label="inside", **style)
+    ax.scatter(x[outside], y[outside], color=ACCENT, alpha=0.9, label=f"outside ({np.mean(outside):.1%})", **style)
 
 
-def _typical_band(at: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
-    """Medians of intervals over neighbouring predictions, out to the first and the last one."""
+def _draw_band(ax: Any, responses: Responses, *, around: float) -> None:
+    """Medians of intervals over neighbouring predictions, around so many times the prediction."""
+    at, ends = responses.mean, responses.interval - responses.mean[:, None]
     order = np.argsort(at, kind="stable")
     bins = np.array_split(order, max(1, min(25, len(order) // FEWEST_IN_BIN)))
-    place = np.array([np.median(at[rows]) for rows in bins])
-    low, high = (np.array([np.median(ends[rows, k]) for rows in bins]) for k in (0, 1))
-    edges = at[order[[0, -1]]]
-    place = np.concatenate([edges[:1], place, edges[1:]])
-    return place, np.concatenate([low[:1], low, low[-1:]]), np.concatenate([high[:1], high, high[-1:]])
+    place = np.array([at[order[0]], *(np.median(at[rows]) for rows in bins), at[order[-1]]])
+    low, high = (np.pad([np.median(ends[rows, k]) for rows in bins], 1, mode="edge") + around * place for k in (0, 1))
+    label = f"{100 * responses.coverage:g}% interval"
+    ax.fill_between(place, low, high, color=SOFT, alpha=0.8, linewidth=0, label=label)
 
 
 def _finish_square(ax: Any, xlabel: str, ylabel: str) -> Any:

@@ -113,6 +113,8 @@ def plot_prior_and_posterior(model: Model, unknown: str = "noise", ax: Any = Non
     matplotlib Axes
     """
     ax = axes(ax)
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     draws = prior_and_posterior(model, unknown, part=part)
     low, high = np.quantile(draws.prior, SHOWN)
     low, high = min(low, draws.posterior.min() / 1.5), max(high, draws.posterior.max() * 1.5)
@@ -125,6 +127,9 @@ def plot_prior_and_posterior(model: Model, unknown: str = "noise", ax: Any = Non
         ax.fill_between(places, density, color=color, alpha=0.18, linewidth=0)
         ax.plot(places, density, color=color, linewidth=1.8, linestyle=style, label=name)
     ax.set(xscale="log", xlabel=UNKNOWNS[unknown], ylabel="density of the logarithm")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=6))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlim(low, high)
     ax.set_ylim(bottom=0)
     legend_above(ax)

@@ -28,13 +28,13 @@ def scores_of(checked: Responses | Labels, log_density: float) -> list[Score]:
 
 
 def _of_responses(responses: Responses) -> list[Score]:
-    errors = responses.observed - responses.mean
-    largest = max(float(np.abs(errors).max()), np.finfo(np.float64).tiny)
-    rmse = largest * float(np.sqrt(np.mean((errors / largest) ** 2)))
+    largest = max(float(np.abs([responses.observed, responses.mean]).max()), np.finfo(np.float64).tiny)
+    observed, mean = responses.observed / largest, responses.mean / largest  # squares of the user's units overflow
+    rmse = largest * float(np.sqrt(np.mean((observed - mean) ** 2)))
     width = float(np.mean(responses.interval[:, 1] - responses.interval[:, 0]))
     found = [Score("typical error", f"{rmse:.4g}", "root mean square of response minus prediction")]
     if np.ptp(responses.observed) > 0:
-        share = r2_score(responses.observed, responses.mean)
+        share = r2_score(observed, mean)
         found.append(Score("variance explained", f"{share:.1%}", "of the response; 100% would be perfect"))
     covered = responses.covered(responses.coverage)
     nominal = f"{responses.coverage:.0%}"

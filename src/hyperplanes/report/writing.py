@@ -25,6 +25,8 @@ MOST_ROWS = 5000
 """Rows by which predictions are judged; of more, so many are chosen at random."""
 MOST_CURVES = 6
 """Inputs whose curves are shown, the most important ones."""
+MATTERS = 0.05
+"""Inputs that matter less than this share of the most important one have no curves."""
 VERSIONS = ("hyperplanes", "numpy", "scipy", "jax", "scikit-learn", "matplotlib")
 ON_NUMBERS = {
     "n_particles": "draws that stand for the posterior",
@@ -180,12 +182,13 @@ def _on_inputs(found: _Findings) -> str:
         for name, mean, (low, high) in zip(importance.names, importance.mean, importance.interval, strict=True)
     ]
     numbers = table("Importance of inputs", ("input", "change", "95% interval"), rows)
-    order = importance.columns[:MOST_CURVES]
+    matters = importance.mean >= MATTERS * importance.mean[0]
+    order = importance.columns[: min(int(matters.sum()), MOST_CURVES)]
     some = _take(found.X, chosen_rows(_num_samples(found.X), MOST_ROWS, seed=1))
     pictures = [figures.importance(importance, of_classes=found.of_classes)]
     pictures += [figures.dependence(curves_of(found.model, some, k)) for k in order]
     rest = len(names) - len(order)
-    note = paragraph(f"Curves of the {len(order)} most important of {len(names)} inputs.") if rest else ""
+    note = paragraph(f"Curves are of the {len(order)} most important of {len(names)} inputs.") if rest else ""
     return note + _pictures(pictures) + folded("Importance in numbers", numbers)
 
 

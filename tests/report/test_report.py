@@ -178,6 +178,16 @@ def test_files_are_complete_or_as_before(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["fit.html"]
 
 
+def test_without_matplotlib_nothing_is_computed_in_vain(monkeypatch):
+    def absent():
+        raise ImportError("plots need matplotlib")
+
+    monkeypatch.setattr("hyperplanes.report.writing.pyplot", absent)
+    monkeypatch.setattr("hyperplanes.report.writing._find", None)
+    with pytest.raises(ImportError, match="plots need matplotlib"):
+        report_of(small_fits.plain())
+
+
 @pytest.mark.parametrize("given", [{"X_test": [[0.0, 0.0]]}, {"y_test": [0.0]}])
 def test_test_rows_need_their_responses(given):
     fit = small_fits.plain()

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 from hyperplanes.estimators import HyperplaneProcessClassifier
 from hyperplanes.files import replaced_file
 from hyperplanes.files.container import File
+from hyperplanes.plotting.canvas import pyplot
 from hyperplanes.plotting.checks import Labels, Responses, labels_of, responses_of
 from hyperplanes.plotting.curves import Importance, curves_of, importance_of
 from hyperplanes.plotting.inputs import Model, chosen_rows, column_names
@@ -87,6 +88,7 @@ def write_report(
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together: give both or neither")
     check_consistent_length(X, y)
+    pyplot()  # an error now if there is none, not after the predictions
     findings = _find(model, X, y, X_test, y_test)
     content = _page(findings, title or f"Report on a fit of {_name_of(y)}").encode("utf-8", "replace")
     if hasattr(file, "write"):

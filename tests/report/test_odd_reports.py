@@ -31,6 +31,16 @@ def test_models_in_parts_and_of_the_paper(name):
     assert ("Of the first of 2 parts" in page) == (name == "domain")
 
 
+def test_noise_with_heavy_tails():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, (60, 1))
+    y = X[:, 0] + 0.1 * rng.standard_t(2.5, 60)
+    model = HyperplaneProcessRegressor(n_hyperplanes=1, n_particles=20, random_state=0, noise="student").fit(X, y)
+    page = page_of(model, X, y)
+    assert "Bayesian regression with heavy-tailed noise" in page
+    assert "scale of the noise: prior median" in page
+
+
 ODD_ROWS = {
     "one row": lambda rows: rows.iloc[:1],
     "two rows": lambda rows: rows.iloc[:2],

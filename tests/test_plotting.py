@@ -32,6 +32,7 @@ class FakeModel:
         normals=np.array([[[0.6, 0.8], [1.0, 0.0]], [[0.0, 1.0], [-0.8, 0.6]], [[0.0, -1.0], [0.0, -1.0]]]),
         offsets=np.array([[0.1, 0.5], [0.25, 0.0], [0.75, 0.75]]),
         log_weights=np.log([0.75, 0.25, 1e-300]),
+        others=(),
     )
     input_scaler_ = Scaler(np.array([100.0, -3.0]), np.array([20.0, 0.5]))
     input_range_ = np.array([[80.0, -3.5], [120.0, -2.5]])

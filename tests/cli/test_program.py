@@ -64,7 +64,7 @@ def test_version_and_help(capsys):
     assert "--seed" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "demo"])
+@pytest.mark.parametrize("command", ["fit", "predict", "report", "demo"])
 def test_help_teaches_with_examples(command, capsys):
     assert cli.main([command, "-h"]) == 0
     shown = capsys.readouterr().out

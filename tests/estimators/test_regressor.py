@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
+import hyperplanes
 import hyperplanes.estimators.parts as module
+from golden_models import FOLDER, table
 
 
 def everything(model, X, y):
@@ -185,3 +187,10 @@ def test_interruption_closes_the_progress_bar(example, make_regressor, monkeypat
     monkeypatch.undo()
     make_regressor(progress=True).fit(example.X, example.y)
     assert "exponent 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["plain", "domain", "paper"])
+def test_cumulative_probabilities_at_the_ends_of_an_interval_are_its_tails(name):
+    model, rows = hyperplanes.load(FOLDER / f"{name}.safetensors"), table(20, seed=4)
+    for end, tail in zip(model.predict_interval(rows, 0.8).T, (0.1, 0.9), strict=True):
+        np.testing.assert_allclose(model.cumulative_probability(rows, end), tail, atol=1e-6)

@@ -112,6 +112,19 @@ def test_quantiles_of_a_response_are_those_of_the_mixture(noise, rng):
     np.testing.assert_allclose(actual, expected, rtol=1e-7, atol=1e-8)
 
 
+@NOISES
+def test_cumulative_probabilities_of_quantiles_are_their_levels(noise, rng):
+    particles, inputs = make_noisy(rng, noise), make_inputs(rng, 300)
+    levels = rng.uniform(0.001, 0.999, size=300)
+    quantiles = prediction.quantiles(particles, inputs, levels[:3], target="response", max_bytes=LARGE)
+    for level, responses in zip(levels, quantiles.T, strict=False):
+        found = prediction.cumulative_probability(particles, inputs, responses, max_bytes=5000)
+        np.testing.assert_allclose(found, level, atol=1e-8)
+    far = prediction.cumulative_probability(particles, inputs, np.full(300, 1e9), max_bytes=LARGE)
+    np.testing.assert_allclose(far, 1, atol=1e-12)
+    assert (far <= 1).all()
+
+
 def test_quantiles_of_the_function_interpolate_between_particles(rng):
     particles, inputs = make_particles(rng), make_inputs(rng)
     values, weights = function_values(particles, inputs), np.exp(particles.log_weights)

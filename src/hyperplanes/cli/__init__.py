@@ -1,4 +1,4 @@
-"""The command line: `hyperplanes fit`, `predict`, `demo` and `reproduce`, one module each."""
+"""The command line: `hyperplanes fit`, `predict`, `report`, `demo` and `reproduce`, one module each."""
 
 from hyperplanes.cli.program import app, main
 

@@ -19,6 +19,7 @@ from hyperplanes.cli.fit import (
     SeparatorOption,
     wrong_usage,
 )
+from hyperplanes.cli.inputs import ModelColumns
 from hyperplanes.cli.tables import (
     CSV,
     PARQUET,
@@ -29,7 +30,6 @@ from hyperplanes.cli.tables import (
     format_of,
     joined,
     opened_out,
-    require_numbers,
     separator_of,
     write_csv,
 )
@@ -118,17 +118,15 @@ class _Predictions:
         self.n_rows = 0
         self._model, self._source, self._kept = model, source, kept
         self._coverage, self._target_of = coverage, target_of
-        self._names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-        categories = model.columns_.categories or (None,) * len(self._names)
-        self._text = [name for name, known in zip(self._names, categories, strict=True) if known is not None]
+        self._columns = ModelColumns.of(model)
 
     def frames(self) -> Iterator[Frame]:
         """Data frames of predictions, with the columns that are kept in front."""
-        for chunk in self._source.chunks(text=[*self._text, *self._kept]):
+        for chunk in self._source.chunks(text=[*self._columns.text, *self._kept]):
             with wrong_usage():
                 require_columns(self._kept, chunk.columns)
             shown = chunk[self._kept].reset_index(drop=True)
-            for name, values in self._predict(self._inputs(chunk)).items():
+            for name, values in self._predict(self._columns.inputs(chunk, self._source, self.n_rows)).items():
                 shown[name] = values
             self.n_rows += len(chunk)
             yield shown
@@ -136,18 +134,6 @@ class _Predictions:
     def whole(self) -> Frame:
         """All of them."""
         return joined(list(self.frames()))
-
-    def _inputs(self, chunk: Frame) -> Any:
-        names = self._names
-        if not names and len(chunk.columns) != self._model.n_features_in_:
-            raise ValueError(
-                f"the model was fitted to {self._model.n_features_in_} columns without names, and {self._source.name} "
-                f"has {len(chunk.columns)}"
-            )
-        require_columns(names, chunk.columns)
-        inputs = chunk[names or list(chunk.columns)]
-        require_numbers(inputs, [name for name in inputs.columns if name not in self._text], self._source, self.n_rows)
-        return inputs if names else inputs.to_numpy(dtype=float)
 
     def _predict(self, inputs: Any) -> dict[str, Any]:
         if not isinstance(self._model, HyperplaneProcessRegressor):

@@ -10,6 +10,7 @@ from hyperplanes.cli.console import FAILED, say, warnings_in_one_line
 from hyperplanes.cli.demo import demo
 from hyperplanes.cli.fit import fit
 from hyperplanes.cli.predict import predict
+from hyperplanes.cli.report import report
 from hyperplanes.cli.reproduce import reproduce
 
 PROGRAM = "hyperplanes"
@@ -61,6 +62,7 @@ def root(
     ```
     hyperplanes fit houses.csv --target price --out houses.safetensors
     hyperplanes predict houses.safetensors new.csv --out predicted.csv
+    hyperplanes report houses.safetensors houses.csv --target price --out houses.html
     ```
 
     Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 could not be done (the last line says why),
@@ -68,5 +70,5 @@ def root(
     """
 
 
-for command in (fit, predict, demo, reproduce):
+for command in (fit, predict, report, demo, reproduce):
     app.command()(command)

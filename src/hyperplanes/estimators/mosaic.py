@@ -56,6 +56,14 @@ class Mosaic(NamedTuple):
             total[rows] = np.logaddexp(total[rows], np.log(shares) + density)
         return total
 
+    def cumulative_probability(self, inputs: Floats, response: Floats, *, max_bytes: int) -> Floats:
+        """Predictive probability (n,) that a new response is at most each response."""
+        total = np.zeros(len(inputs))
+        for number, (rows, shares) in self.subdomains.members(inputs).items():
+            part = self.parts[number]
+            total[rows] += shares * part.cumulative_probability(inputs[rows], response[rows], max_bytes=max_bytes)
+        return total
+
     def quantiles(self, inputs: Floats, levels: tuple[float, ...], *, target: str, max_bytes: int) -> Floats:
         """Quantiles (n, n_levels) of a new response, or of the function."""
         found, uncertain = np.empty((len(inputs), len(levels))), np.zeros(len(inputs), dtype=bool)

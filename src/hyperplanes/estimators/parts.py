@@ -153,6 +153,11 @@ class Part(NamedTuple):
         density = prediction.log_density(self.posterior, rows, values, max_bytes=max_bytes)
         return density - np.log(self.response_scaler.scale_)
 
+    def cumulative_probability(self, inputs: Floats, response: Floats, *, max_bytes: int) -> Floats:
+        """Predictive probability that a new response is at most each response."""
+        rows, values = self.input_scaler.to_model(inputs), self.response_scaler.to_model(response)
+        return prediction.cumulative_probability(self.posterior, rows, values, max_bytes=max_bytes)
+
 
 def fit_part(
     seed: int,

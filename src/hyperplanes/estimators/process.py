@@ -69,6 +69,38 @@ class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """
         save(self, file)
 
+    def report(
+        self,
+        file: File,
+        X: Table,
+        y: Table,
+        X_test: Table | None = None,
+        y_test: Table | None = None,
+        *,
+        title: str | None = None,
+    ) -> None:
+        """Write a report on the fit: one HTML page that needs nothing else, for any browser, offline too.
+
+        It sums up the data, says in plain words whether the fit can be trusted, and shows how well it predicts, whether
+        its probabilities can be taken at their word, which inputs matter and how. Needs
+        ``pip install "hyperplanes[plot]"``.
+
+        Parameters
+        ----------
+        file : path or binary file
+            Best named ``*.html``. A file that exists is replaced.
+        X, y : array-like or data frame of shape (n, p), array-like of shape (n,)
+            The rows that were fitted.
+        X_test, y_test : the same, optional
+            Rows that were held out, by which predictions are judged. Without them those that were fitted serve, which
+            flatters.
+        title : str, optional
+            Of the page.
+        """
+        from hyperplanes.report import write_report  # above this layer: see the exception in pyproject.toml
+
+        write_report(self, file, X, y, X_test, y_test, title=title)
+
     def _fit(
         self,
         division: Division,

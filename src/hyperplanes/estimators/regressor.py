@@ -369,3 +369,24 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         mosaic = self._mosaic()
         with predicting_on(self.device):
             return mosaic.log_density(inputs, response, max_bytes=self._max_bytes())
+
+    def cumulative_probability(self, X: Table, y: Table) -> Floats:
+        """Probability that a new response is at most each response: the probability integral transform.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            Inputs.
+        y : array-like of shape (n,)
+            Responses.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Between 0 and 1; evenly spread over rows that were held out where the model is calibrated.
+        """
+        check_is_fitted(self)
+        inputs, response = read_labelled_table(self, X, y, self.columns_)
+        mosaic = self._mosaic()
+        with predicting_on(self.device):
+            return mosaic.cumulative_probability(inputs, response, max_bytes=self._max_bytes())

@@ -94,9 +94,14 @@ def column_attributes(reader: BaseEstimator) -> dict[str, Any]:
 
 def read_inputs(estimator: BaseEstimator, X: Table, columns: Columns) -> Floats:
     """Check new inputs against the columns that the estimator was fitted on."""
+    return columns.fill(read_unfilled(estimator, X, columns))
+
+
+def read_unfilled(estimator: BaseEstimator, X: Table, columns: Columns) -> Floats:
+    """The same, NaN where values are missing."""
     _refuse_times(X)
     with _numbers_expected():
-        return columns.fill(_as_numbers(estimator, X, columns.categories, reset=False))
+        return _as_numbers(estimator, X, columns.categories, reset=False)
 
 
 def read_labelled_table(estimator: BaseEstimator, X: Table, y: Table, columns: Columns) -> tuple[Floats, Floats]:

@@ -126,15 +126,31 @@ def quantiles_of(mixture: Mixture, probabilities: ArrayLike, *, target: str) -> 
 
 def log_density(particles: Particles, inputs: ArrayLike, response: ArrayLike, *, max_bytes: int) -> Floats:
     """Log posterior predictive density of each response."""
-    observed = np.asarray(response, dtype=np.float64)
-    blocks, start = [], 0
-    for mixture in mixtures(particles, inputs, max_bytes):
-        n_rows = mixture.centres.shape[1]
-        errors = observed[start : start + n_rows] - mixture.centres
-        terms = log_standard_density(errors / mixture.scales, mixture.degrees) - np.log(mixture.scales)
+    blocks = []
+    for mixture, errors in _standard_errors(particles, inputs, response, max_bytes):
+        terms = log_standard_density(errors, mixture.degrees) - np.log(mixture.scales)
         blocks.append(log_average(mixture.weights, terms))
-        start += n_rows
     return np.concatenate(blocks)
+
+
+def cumulative_probability(particles: Particles, inputs: ArrayLike, response: ArrayLike, *, max_bytes: int) -> Floats:
+    """Posterior predictive probability that a new response is at most each response."""
+    blocks = [
+        average(mixture.weights, _standard_probability(errors, mixture.degrees))
+        for mixture, errors in _standard_errors(particles, inputs, response, max_bytes)
+    ]
+    return np.clip(np.concatenate(blocks), 0.0, 1.0)
+
+
+def _standard_errors(
+    particles: Particles, inputs: ArrayLike, response: ArrayLike, max_bytes: int
+) -> Iterator[tuple[Mixture, Floats]]:
+    """Yield the predictive distribution, and errors of each particle over the scale of its noise, at blocks of rows."""
+    observed, start = np.asarray(response, dtype=np.float64), 0
+    for mixture in mixtures(particles, inputs, max_bytes):
+        stop = start + mixture.centres.shape[1]
+        yield mixture, (observed[start:stop] - mixture.centres) / mixture.scales
+        start = stop
 
 
 def log_average(weights: Floats, logarithms: Floats) -> Floats:

@@ -1,6 +1,9 @@
 """Pictures of a fitted model."""
 
+from hyperplanes.plotting.checks import plot_calibration, plot_observed, plot_pit, plot_residuals
+from hyperplanes.plotting.curves import Importance, importance_of, plot_importance, plot_partial_dependence
 from hyperplanes.plotting.geometry import Rectangle, clip_lines
+from hyperplanes.plotting.inference import plot_annealing, plot_number, plot_prior_and_posterior, unknowns_of
 from hyperplanes.plotting.pictures import (
     check_picture_path,
     new_figure,
@@ -11,12 +14,24 @@ from hyperplanes.plotting.pictures import (
 )
 
 __all__ = [
+    "Importance",
     "Rectangle",
     "check_picture_path",
     "clip_lines",
+    "importance_of",
     "new_figure",
+    "plot_annealing",
+    "plot_calibration",
     "plot_fit",
     "plot_hyperplanes",
+    "plot_importance",
+    "plot_number",
+    "plot_observed",
+    "plot_partial_dependence",
+    "plot_pit",
+    "plot_prior_and_posterior",
+    "plot_residuals",
     "plot_slice",
     "plot_surface",
+    "unknowns_of",
 ]

@@ -13,8 +13,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hyperplanes.estimators import HyperplaneProcessRegressor, Part
+from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor, Part
+from hyperplanes.model.prediction import Functions
+from hyperplanes.plotting.canvas import MAIN, SOFT, axes, plain, pyplot
+from hyperplanes.plotting.checks import class_numbers
 from hyperplanes.plotting.geometry import Floats, Rectangle, Slice, cell_centres, clip_lines
+from hyperplanes.plotting.inputs import Model
 
 VALUE_MAP = ("viridis", 0.3, 1.0)
 """Colours of responses and predictions: perceptually even and safe for colour-blind readers. The dark end is left
@@ -25,8 +29,8 @@ N_POINTS = 33
 """Of the line that a hyperplane is drawn as."""
 HYPERPLANE_COLOR = "black"
 TRUTH_COLOR = "#d7191c"
-FUNCTION_BAND_COLOR = "#1f5fa8"
-RESPONSE_BAND_COLOR = "#a9c9ea"
+FUNCTION_BAND_COLOR = MAIN
+RESPONSE_BAND_COLOR = SOFT
 
 
 class Truth(Protocol):
@@ -63,7 +67,7 @@ class Frame(NamedTuple):
 
 
 def plot_hyperplanes(
-    model: HyperplaneProcessRegressor,
+    model: Model,
     ax: Any = None,
     *,
     n_sets: int = 200,
@@ -90,20 +94,23 @@ def plot_hyperplanes(
     """
     rectangle = _rectangle(model, bounds)
     settings = {"color": HYPERPLANE_COLOR, "alpha": _line_opacity(n_sets), "linewidth": 0.6, "zorder": 3, **style}
-    return _add_lines(_axes(ax), _posterior_lines(model, n_sets, rectangle), rectangle, settings)
+    return _add_lines(axes(ax), _posterior_lines(model, n_sets, rectangle), rectangle, settings)
 
 
 def plot_surface(
-    model: HyperplaneProcessRegressor,
+    model: Model,
     ax: Any = None,
     *,
     uncertainty: bool = False,
+    label: Any = None,
     coverage: float = 0.95,
     n_grid: int = 80,
     bounds: ArrayLike | None = None,
     **style: Any,
 ) -> Any:
     """Draw the predicted mean function of two inputs, or how uncertain it is, as a coloured map.
+
+    Of a classifier: the predicted probability of a class, or how uncertain that is.
 
     Parameters
     ----------
@@ -112,6 +119,8 @@ def plot_surface(
         The current one by default. The picture drawn is `ax.images[-1]`, for a colour bar.
     uncertainty : bool
         Draw the half-width of the function's interval, the "plus or minus", in place of the mean.
+    label : class, optional
+        Of a classifier: the class whose probability is drawn. By default the second of two; several need it.
     coverage : float
         Of that interval.
     n_grid : int
@@ -127,12 +136,14 @@ def plot_surface(
     """
     rectangle = _rectangle(model, bounds)
     cells = cell_centres(rectangle, n_grid)
-    if uncertainty:
-        interval = _interval(model, cells, coverage, "mean")
-        values, settings = (interval[:, 1] - interval[:, 0]) / 2.0, {"cmap": UNCERTAINTY_MAP, "vmin": 0.0}
+    settings: dict[str, Any] = {"cmap": UNCERTAINTY_MAP if uncertainty else _value_map()}
+    if isinstance(model, HyperplaneProcessClassifier):
+        values = _class_values(model, cells, coverage, label, uncertainty)
+        settings |= {} if uncertainty else {"vmin": 0.0, "vmax": 1.0}
     else:
-        values, settings = _mean(model, cells), {"cmap": _value_map()}
-    ax = _axes(ax)
+        values = _half_width(_interval(model, cells, coverage, "mean")) if uncertainty else _mean(model, cells)
+    settings |= {"vmin": 0.0} if uncertainty else {}
+    ax = axes(ax)
     picture = values.reshape(n_grid, n_grid)
     settings = {"interpolation": "bilinear", "aspect": "auto", **settings, **style}
     ax.imshow(picture, origin="lower", extent=rectangle.extent, **settings)
@@ -180,7 +191,7 @@ def plot_slice(
     rectangle = _rectangle(model, bounds)
     middle = float((rectangle.low[1 - column] + rectangle.high[1 - column]) / 2.0)
     cut = Slice(column, middle if at is None else at)
-    ax = _axes(ax)
+    ax = axes(ax)
     points = cut.points(rectangle, n_points)
     place = points[:, column]
     percent = f"{100 * coverage:g}%"
@@ -222,7 +233,7 @@ def plot_fit(
     """
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     frame = _frame(model, X, y, truth)
-    figure = _pyplot().figure(**FIGURE_STYLE) if figure is None else figure
+    figure = pyplot().figure(**FIGURE_STYLE) if figure is None else figure
     axes = figure.subplot_mosaic([["data", "fit", "doubt"], ["cut", "cut", "cut"]], height_ratios=[1.0, 0.75])
     _draw_data(axes["data"], model, X, y, frame)
     _draw_found(axes["fit"], model, frame)
@@ -246,7 +257,7 @@ FIGURE_STYLE: Mapping[str, Any] = {"figsize": (10.0, 7.4), "dpi": 120, "layout":
 
 def new_figure() -> Any:
     """Return an empty figure that pyplot does not know of, to draw on and save without a window."""
-    _pyplot()
+    pyplot()
     from matplotlib.figure import Figure
 
     return Figure(**FIGURE_STYLE)
@@ -315,6 +326,23 @@ def _telling_slice(model: HyperplaneProcessRegressor, rectangle: Rectangle, n_gr
     return Slice(column, float(rectangle.low[other] + share * (rectangle.high[other] - rectangle.low[other])))
 
 
+def _class_values(
+    model: HyperplaneProcessClassifier, points: Floats, coverage: float, label: Any, uncertainty: bool
+) -> Floats:
+    """Probability of a class, or half the width of its interval."""
+    chosen = class_numbers(tuple(map(str, model.classes_)), label)
+    if len(chosen) > 1:
+        raise ValueError("this picture is of one class: say which with label")
+    with _nameless():
+        if uncertainty:
+            return _half_width(model.predict_interval(points, coverage=coverage)[:, chosen[0]])
+        return np.asarray(model.predict_proba(points)[:, chosen[0]])
+
+
+def _half_width(interval: Floats) -> Floats:
+    return np.asarray((interval[:, 1] - interval[:, 0]) / 2.0)
+
+
 def _mean(model: HyperplaneProcessRegressor, points: Floats) -> Floats:
     with _nameless():
         return np.asarray(model.predict(points))
@@ -333,7 +361,7 @@ def _nameless() -> Iterator[None]:
         yield
 
 
-def _posterior_lines(model: HyperplaneProcessRegressor, n_sets: int, rectangle: Rectangle) -> Floats:
+def _posterior_lines(model: Model, n_sets: int, rectangle: Rectangle) -> Floats:
     """Return the hyperplanes of evenly weighted particles as lines (k, N_POINTS, 2) in the user's units.
 
     They are straight in the model's units, and bent where it compresses outlying inputs. Those of a part end where its
@@ -345,11 +373,13 @@ def _posterior_lines(model: HyperplaneProcessRegressor, n_sets: int, rectangle: 
 
 
 def _part_lines(part: Part, n_sets: int, box: Rectangle) -> Floats:
+    """Of all networks of the posterior, where there are several classes."""
     posterior, scaler = part.posterior, part.input_scaler
+    networks: tuple[Functions, ...] = (posterior, *posterior.others)
     total = np.cumsum(np.exp(np.asarray(posterior.log_weights)))
     chosen = np.searchsorted(total, (np.arange(n_sets) + 0.5) / n_sets * total[-1])
-    normals = np.asarray(posterior.normals)[chosen].reshape(-1, 2)
-    offsets = np.asarray(posterior.offsets)[chosen].ravel()
+    normals = np.concatenate([np.asarray(each.normals)[chosen].reshape(-1, 2) for each in networks])
+    offsets = np.concatenate([np.asarray(each.offsets)[chosen].ravel() for each in networks])
     constant = np.isinf(scaler.scale_)  # an input without effect, drawn as it is
     low, high = (np.where(constant, corner, scaler.to_model(corner)) for corner in box)
     ends = clip_lines(np.where(constant, 0.0, normals), offsets, Rectangle(low, high))
@@ -358,7 +388,7 @@ def _part_lines(part: Part, n_sets: int, box: Rectangle) -> Floats:
 
 
 def _add_lines(ax: Any, lines: Floats, rectangle: Rectangle, settings: Mapping[str, Any]) -> Any:
-    _pyplot()
+    pyplot()
     from matplotlib.collections import LineCollection
 
     ax.add_collection(LineCollection(list(lines), **settings), autolim=False)
@@ -377,7 +407,7 @@ def _scatter_near(ax: Any, cut: Slice, rectangle: Rectangle, X: Floats, y: Float
     ax.scatter(X[near, cut.column], y[near], s=9, color="0.35", linewidths=0, label="data near the cut")
 
 
-def _rectangle(model: HyperplaneProcessRegressor, bounds: ArrayLike | None) -> Rectangle:
+def _rectangle(model: Model, bounds: ArrayLike | None) -> Rectangle:
     fitted = model.input_range_.T
     if len(fitted) != 2 or model.n_features_in_ != 2:
         raise ValueError(f"this picture needs a model of 2 inputs, got one of {len(fitted)}")
@@ -390,11 +420,11 @@ def _rectangle(model: HyperplaneProcessRegressor, bounds: ArrayLike | None) -> R
     return Rectangle(*limits.T)
 
 
-def _input_names(model: HyperplaneProcessRegressor) -> Sequence[str]:
-    return [str(name) for name in getattr(model, "feature_names_in_", ("x1", "x2"))]
+def _input_names(model: Model) -> Sequence[str]:
+    return [plain(name) for name in getattr(model, "feature_names_in_", ("x1", "x2"))]
 
 
-def _label_square(ax: Any, model: HyperplaneProcessRegressor, rectangle: Rectangle) -> Any:
+def _label_square(ax: Any, model: Model, rectangle: Rectangle) -> Any:
     first, second = _input_names(model)
     ax.set(xlim=rectangle.extent[:2], ylim=rectangle.extent[2:], xlabel=first, ylabel=second, box_aspect=1.0)
     ax.locator_params(nbins=5)
@@ -402,20 +432,8 @@ def _label_square(ax: Any, model: HyperplaneProcessRegressor, rectangle: Rectang
 
 
 def _value_map() -> Any:
-    pyplot = _pyplot()
+    maps = pyplot()
     from matplotlib.colors import ListedColormap
 
     name, low, high = VALUE_MAP
-    return ListedColormap(pyplot.get_cmap(name)(np.linspace(low, high, 256)))
-
-
-def _axes(ax: Any) -> Any:
-    return _pyplot().gca() if ax is None else ax
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as pyplot
-    except ImportError as error:
-        raise ImportError('plots need matplotlib: pip install "hyperplanes[plot]"') from error
-    return pyplot
+    return ListedColormap(maps.get_cmap(name)(np.linspace(low, high, 256)))

@@ -47,7 +47,7 @@ def test_cells_alone_then_the_report_alone(tmp_path, monkeypatch):
     assert cli.main([*options, "--cells-only"]) == 0
     folder = tmp_path / "reproduction-quick"
     assert [path.name for path in folder.iterdir()] == ["cells"]
-    monkeypatch.setattr(cli, "run_cells", None)
+    monkeypatch.setattr("hyperplanes.cli.reproduce.run_cells", None)
     assert cli.main(["reproduce", "sim1", "--quick", "--report-only"]) == 0
     assert (folder / "reproduction.md").exists()
 

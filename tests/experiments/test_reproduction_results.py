@@ -212,7 +212,6 @@ def test_quick_cells_are_not_taken_for_full_ones(tmp_path):
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.skipif(not (ROOT / "reproduction" / "cells").exists(), reason="there are no committed cells")
 def test_committed_tables_and_document_are_those_of_the_committed_cells(tmp_path):
     pytest.importorskip("matplotlib")
     folder = tmp_path / "reproduction"

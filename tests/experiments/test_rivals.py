@@ -1,5 +1,3 @@
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
@@ -12,13 +10,16 @@ from hyperplanes.experiments.rivals import (
     bootstrapped,
     gaussian_process,
     natural_gradient_boosting,
+    varying_additive_trees,
 )
 
-NEEDS = {"xgb": "xgboost", "bart": "stochtree", "ngboost": "ngboost"}
+WITH_LIBRARIES_OF_THEIR_OWN = ("xgb", "bart", "varying bart", "ngboost")
+"""Installed by `make statistics`, which runs what is marked `long`."""
 PREDICTORS = {
     "xgb": bootstrapped(boosted_trees(5), 4, n_jobs=1),
     "trees": bootstrapped(CLASSICAL["dt"], 20, n_jobs=1),
     "bart": additive_trees,
+    "varying bart": varying_additive_trees,
     "ngboost": natural_gradient_boosting,
     "gp": gaussian_process,
 }
@@ -53,10 +54,11 @@ def test_support_vectors_do_not_depend_on_units(name, data):
     np.testing.assert_allclose(scaled, 1000 * plain - 5, rtol=0, atol=1.0)
 
 
-@pytest.mark.parametrize("name", PREDICTORS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * (name in WITH_LIBRARIES_OF_THEIR_OWN)) for name in PREDICTORS],
+)
 def test_every_predictor_has_a_distribution_around_the_truth(name, data):
-    if name in NEEDS:
-        pytest.importorskip(NEEDS[name])
     train, test = data
     predictive = PREDICTORS[name](train.X, train.y, test.X, 1)
     assert predictive.mean().shape == test.y.shape
@@ -82,7 +84,7 @@ def test_bootstraps_of_a_constant_leave_all_to_the_noise(rng):
     assert predictive.deviations.item() == pytest.approx(y.std(), rel=0.05)
 
 
-@pytest.mark.skipif(find_spec("keras") is None, reason="needs keras")
+@pytest.mark.long  # with Keras, which `make statistics` installs
 def test_the_network_learns_and_is_looked_at_on_the_way(data):
     train, test = data
     network, errors = ReluNetwork(8, epochs=40, batch_size=16, seed=2), []

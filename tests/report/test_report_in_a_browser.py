@@ -12,6 +12,7 @@ import pytest
 import small_fits
 from golden_models import response, table
 
+# A browser cannot be had everywhere; `.ci/run` installs one.
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser here: install chromium to test the report in one")
 QUIET = (

@@ -192,6 +192,7 @@ def _explained(name: str) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is not text in UTF-8 (byte {error.start}): convert it, or say --format") from error
+    # What pandas and pyarrow raise for files that they cannot read; Warning is that of `_csv`.
     except (ValueError, TypeError, KeyError, NotImplementedError, Warning) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{name} cannot be read: {reason}") from error

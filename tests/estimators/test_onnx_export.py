@@ -2,12 +2,13 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtr
 
 import hyperplanes
 from golden_models import FOLDER, MODELS, table, without_names
-from hyperplanes.estimators.onnx_export import _normal_distribution
-from hyperplanes.estimators.onnx_graph import Graph
+from hyperplanes.estimators.onnx.graph import Graph
+from hyperplanes.estimators.onnx.noise import chance_and_density
+from hyperplanes.model.prediction import log_standard_density
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -165,15 +166,21 @@ def test_the_file_says_what_it_is(plain, tmp_path):
     assert loaded.producer_name == "hyperplanes"
 
 
-def test_the_distribution_function_is_precise_in_both_tails(tmp_path):
+@pytest.mark.parametrize("degrees", [(np.inf,), (2.0, np.inf, 2.001, 3.0, 8.5, 30.0, 100.0, 350.0, 1e3, 1e5, 1e9)])
+def test_the_distribution_function_is_precise_in_both_tails(degrees, tmp_path):
     graph = Graph()
-    points = graph.input("z", np.float64, ["rows"])
-    graph.output("p", _normal_distribution(graph, points), np.float64, ["rows"])
+    points, some = graph.input("t", np.float64, ["rows", len(degrees), 1]), np.array(degrees)
+    for name, value in zip("pd", chance_and_density(graph, points, some), strict=True):
+        graph.output(name, value, np.float64, ["rows", len(degrees), 1])
     onnx.save(graph.model({}, ""), tmp_path / "m.onnx")
-    z = np.linspace(-35, 35, 2001)
-    found = run(tmp_path / "m.onnx", {"z": z})["p"]
-    np.testing.assert_allclose(found[z < 0], ndtr(z[z < 0]), rtol=2e-7)
-    np.testing.assert_allclose(found[z >= 0], ndtr(z[z >= 0]), atol=1e-7, rtol=0)
+    z = np.linspace(-36, 36, 2001)[:, None]  # tails down to 1e-284
+    with np.errstate(invalid="ignore"):
+        t = np.where(np.isinf(some), z, np.sign(z) * np.sqrt(some * np.expm1(z**2 / some)))
+    found = {name: value[..., 0] for name, value in run(tmp_path / "m.onnx", {"t": t[..., None]}).items()}
+    chance = np.where(np.isinf(some), ndtr(t), stdtr(np.minimum(some, 1e9), t))
+    np.testing.assert_allclose(found["p"][z[:, 0] < 0], chance[z[:, 0] < 0], rtol=1e-7)
+    np.testing.assert_allclose(found["p"], chance, atol=1e-9, rtol=1e-7)
+    np.testing.assert_allclose(found["d"], np.exp(log_standard_density(t, some)), rtol=1e-6)
 
 
 def test_without_onnx_the_error_names_what_to_install(plain, monkeypatch, tmp_path):

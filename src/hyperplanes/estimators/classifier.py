@@ -1,7 +1,8 @@
 """Classification with Poisson processes of hyperplanes."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -13,15 +14,13 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.division import divided_table
+from hyperplanes.estimators.onnx import Classes, OnnxExport, write_onnx
 from hyperplanes.estimators.parts import Family, Part
 from hyperplanes.estimators.process import HyperplaneProcess, RandomState
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.tables import Table, read_training_table
 from hyperplanes.inference import predicting_on
-from hyperplanes.inference.subdomains import Indices
 from hyperplanes.model import Prior
-from hyperplanes.model.classes import Ballots
-from hyperplanes.model.prediction import ROWS_AT_ONCE
 
 Labels = NDArray[Any]
 
@@ -194,10 +193,8 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
             Rows sum to 1; columns are in the order of ``classes_``.
         """
         inputs = self._inputs(X)
-        found = np.zeros((len(inputs), len(self.classes_)))
-        for rows, ballots in self._ballots(inputs):
-            found[rows] = ballots.mean()
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        with predicting_on(self.device):
+            return self._mosaic().probabilities(inputs, len(self.classes_), max_bytes=self._max_bytes())
 
     def predict_log_proba(self, X: Table) -> Floats:
         """Logarithm of `predict_proba`."""
@@ -234,8 +231,9 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         """
         tails, inputs = checked.tails(coverage), self._inputs(X)
         found = np.zeros((len(inputs), len(self.classes_), 2))
-        for rows, ballots in self._ballots(inputs):
-            found[rows] = ballots.quantiles(tails)
+        with predicting_on(self.device):
+            for rows, ballots in self._mosaic().ballots(inputs, max_bytes=self._max_bytes()):
+                found[rows] = ballots.quantiles(tails)
         return found
 
     def sample(self, X: Table, n_draws: int = 1, target: str = "response", random_state: RandomState = None) -> Labels:
@@ -294,6 +292,34 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         found = self.predict_log_proba(X)[np.arange(len(labels)), numbers]
         return np.where(self.classes_[numbers] == labels, found, -np.inf)
 
+    def to_onnx(
+        self,
+        path: str | PathLike[str],
+        *,
+        n_particles: int | None = None,
+        max_bytes: int | None = None,
+        X: Table | None = None,
+    ) -> OnnxExport:
+        """Write the probabilities of the classes as an ONNX model, for any runtime.
+
+        The model takes raw inputs, as that of the regressor. It gives ``probabilities`` (rows, n_classes), as
+        `predict_proba`, and ``label`` (rows,), as `predict`. See docs/exports.md. Needs
+        ``pip install "hyperplanes[onnx]"``.
+
+        Parameters
+        ----------
+        path, n_particles, max_bytes, X
+            As of the regressor.
+
+        Returns
+        -------
+        OnnxExport
+            Size of the file, particles that were kept, and what that cost: ``loss.probabilities`` is the root mean
+            square of differences in probability, ``loss.labels`` the share of rows that get another label.
+        """
+        check_is_fitted(self)
+        return write_onnx(self, path, Classes(self.classes_), n_particles=n_particles, max_bytes=max_bytes, X=X)
+
     def _check_settings(self) -> None:
         super()._check_settings()
         if self.decomposition == "paper-intensity":
@@ -308,16 +334,3 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
             assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         return labels
-
-    def _ballots(self, inputs: Floats) -> Iterator[tuple[Indices, Ballots]]:
-        """What the particles say, at blocks of rows."""
-        max_bytes = self._max_bytes()
-
-        def of_part(part: Part, inputs: Floats) -> Ballots:
-            return part.ballots(inputs, max_bytes=max_bytes)
-
-        with predicting_on(self.device):
-            for start in range(0, len(inputs), ROWS_AT_ONCE):
-                block = np.arange(start, min(start + ROWS_AT_ONCE, len(inputs)))
-                for rows, ballots in self._mosaic().joined(inputs[block], of_part):
-                    yield block[rows], ballots

@@ -12,7 +12,7 @@ from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.columns import Columns
 from hyperplanes.estimators.draws import FRAMES, Draws, Frame, frame_of, tree_of
 from hyperplanes.estimators.mosaic import Mosaic
-from hyperplanes.estimators.onnx_export import OnnxExport, write_onnx
+from hyperplanes.estimators.onnx import OnnxExport, Responses, write_onnx
 from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.tables import Table, read_labelled_table
 from hyperplanes.inference import Subdomains, predicting_on
@@ -66,12 +66,8 @@ class ExportMixin:
             root mean squares of differences as a share of the predictive standard deviation.
         """
         check_is_fitted(self)
-        if {part.summary.likelihood for part in self.parts_} != {"constant"}:
-            raise ValueError('to_onnx knows noise="constant" only; predict in Python, or fit with that noise')
-        inputs = None if X is None else self._inputs(X)
-        budgets = {"n_particles": n_particles, "max_bytes": max_bytes}
-        with predicting_on(self.device):
-            return write_onnx(self, path, quantiles, **budgets, inputs=inputs, memory=self._max_bytes())
+        levels = tuple(float(level) for level in np.ravel(np.asarray(quantiles, dtype=np.float64)))
+        return write_onnx(self, path, Responses(levels), n_particles=n_particles, max_bytes=max_bytes, X=X)
 
     def to_arviz(
         self, X: Table | None = None, y: Table | None = None, *, n_draws: int | None = None, random_state: Any = None

@@ -83,6 +83,24 @@ class Mosaic(NamedTuple):
                 found[rows[those]] = quantiles_of(mixture, levels, target=target)
         return found
 
+    def ballots(self, inputs: Floats, *, max_bytes: int) -> Iterator[tuple[Indices, Ballots]]:
+        """Rows, and what the particles say of their classes, a block at a time."""
+
+        def of_part(part: Part, inputs: Floats) -> Ballots:
+            return part.ballots(inputs, max_bytes=max_bytes)
+
+        for start in range(0, len(inputs), ROWS_AT_ONCE):
+            block = np.arange(start, min(start + ROWS_AT_ONCE, len(inputs)))
+            for rows, ballots in self.joined(inputs[block], of_part):
+                yield block[rows], ballots
+
+    def probabilities(self, inputs: Floats, n_classes: int, *, max_bytes: int) -> Floats:
+        """Posterior mean (n, n_classes) of the probabilities of the classes."""
+        found = np.zeros((len(inputs), n_classes))
+        for rows, ballots in self.ballots(inputs, max_bytes=max_bytes):
+            found[rows] = ballots.mean()
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
     def draw(
         self, rng: np.random.Generator, inputs: Floats, n_draws: int, of_part: Callable[[Part, Floats], Floats]
     ) -> Floats:

@@ -241,7 +241,7 @@ def _mixture_quantile(mixture: Mixture, level: float) -> Floats:
     """
     values, scales, degrees, weights = mixture
     densities = (weights if weights.ndim == 2 else weights[:, None]) / scales
-    own = values + scales * _standard_quantile(level, degrees)
+    own = values + scales * standard_quantile(level, degrees)
     low, high = own.min(axis=0), own.max(axis=0)
     quantile = average(weights, own)
     done = np.zeros(len(quantile), dtype=bool)  # each row stops on its own, whatever rows are beside it
@@ -265,7 +265,7 @@ def _standard_probability(values: Floats, degrees: Floats) -> Floats:
     return np.asarray(ndtr(values) if np.isinf(degrees).all() else stdtr(np.minimum(degrees, 1e9), values))
 
 
-def _standard_quantile(level: float, degrees: Floats) -> Floats:
+def standard_quantile(level: float, degrees: Floats) -> Floats:
     """Quantile of noise of scale 1, shaped as `degrees`."""
     if np.isinf(degrees).all():
         return np.full_like(degrees, ndtri(level))

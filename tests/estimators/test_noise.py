@@ -104,11 +104,6 @@ def test_files_keep_predictions(which, request, tmp_path):
     assert again.noise_ == which
 
 
-def test_onnx_refuses_what_it_does_not_know(varying, tmp_path):
-    with pytest.raises(ValueError, match='noise="constant" only'):
-        varying.to_onnx(tmp_path / "model.onnx")
-
-
 def test_tree_for_arviz_has_the_noise_of_every_row(varying, student):
     pytest.importorskip("arviz_base")
     X, y = draw(0, 20)
@@ -119,6 +114,17 @@ def test_tree_for_arviz_has_the_noise_of_every_row(varying, student):
     np.testing.assert_allclose(found, expected, atol=0.2)
     assert student.to_arviz()["posterior"]["noise_std"].dims == ("chain", "draw")
     assert "noise_std" not in varying.to_frame().columns
+
+
+@pytest.mark.parametrize("which", ["varying", "student"])
+def test_onnx_predicts_what_the_fit_predicts(which, request, tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    model, X = request.getfixturevalue(which), np.linspace(-2, 2, 50)[:, None]
+    model.to_onnx(tmp_path / "model.onnx", [0.005, 0.995])
+    session = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+    mean, quantiles = session.run(None, {"X": X})
+    np.testing.assert_allclose(mean, model.predict(X), atol=1e-6)
+    np.testing.assert_allclose(quantiles, model.predict_interval(X, 0.99), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("settings", [{"sampler": "paper"}, {"decomposition": "paper-intensity"}])

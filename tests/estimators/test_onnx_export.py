@@ -1,29 +1,81 @@
 import sys
+from copy import copy
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import ndtr, stdtr
 
 import hyperplanes
+import small_fits
 from golden_models import FOLDER, MODELS, table, without_names
+from hyperplanes import HyperplaneProcessClassifier
 from hyperplanes.estimators.onnx.graph import Graph
 from hyperplanes.estimators.onnx.noise import chance_and_density
+from hyperplanes.estimators.scaling import UNSCALED
+from hyperplanes.inference import Network
 from hyperplanes.model.prediction import log_standard_density
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
 LEVELS = (1e-6, 0.025, 0.5, 0.975, 0.999)
+NOISES = {"varying": ("plain", ["varying"]), "student": ("plain", ["student"]), "several": ("domain", [*"vs"])}
+"""Models whose parts get other noise: which, and of which kind."""
 
 
-@pytest.fixture(scope="module", params=MODELS)
+def golden(name):
+    return hyperplanes.load(FOLDER / f"{name}.safetensors")
+
+
+def another_network(posterior, size):
+    """The functions of a posterior, those of one particle given to the next, of another size."""
+    fields = {name: np.roll(getattr(posterior, name), 1, axis=0) for name in Network._fields}
+    return Network(**fields | {"coefficients": size * fields["coefficients"]})
+
+
+def with_parts(model, change):
+    model.parts_ = tuple(part._replace(**change(part, k)) for k, part in enumerate(model.parts_))
+    return model
+
+
+def with_noise(model, kinds):
+    """A model as of a fit with other noise, for each part of a kind."""
+
+    def change(part, k):
+        posterior = part.posterior
+        if kinds[k][0] == "v":
+            return {"posterior": posterior._replace(spread=another_network(posterior, 0.7))}
+        return {"posterior": posterior._replace(degrees=2.01 + 3.0 ** np.arange(len(posterior.log_weights)))}
+
+    return with_parts(model, change)
+
+
+@pytest.fixture(scope="module", params=[*MODELS, *NOISES])
 def model(request):
-    return hyperplanes.load(FOLDER / f"{request.param}.safetensors")
+    name = request.param
+    return with_noise(golden(NOISES[name][0]), NOISES[name][1]) if name in NOISES else golden(name)
 
 
 @pytest.fixture(scope="module")
 def plain():
-    return hyperplanes.load(FOLDER / "plain.safetensors")
+    return golden("plain")
+
+
+@pytest.fixture(scope="module", params=["plain", "domain"])
+def classifier(request):
+    """Three classes, whose networks are those of a regression."""
+    found = golden(request.param)
+    made = HyperplaneProcessClassifier()
+    made._adopt({name: value for name, value in vars(found).items() if name.endswith("_")})
+    made.classes_ = np.array(["a", "b", "ü"])
+    n_others = len(small_fits.three_classes().model.posterior_.others)
+
+    def change(part, k):
+        others = (another_network(part.posterior, 2.0), another_network(part.posterior, -1.5))[:n_others]
+        return {"posterior": part.posterior._replace(others=others), "response_scaler": UNSCALED}
+
+    return with_parts(made, change)
 
 
 def run(path, feed):
@@ -37,13 +89,29 @@ def feed_of(rows):
 
 
 def assert_same(found, model, rows, rtol=1e-5):
-    mean, std = model.predict(rows, return_std=True)
-    np.testing.assert_allclose(found["mean"], mean, rtol=rtol, atol=1e-5 * std.min())
-    for level, quantile in zip(LEVELS, found["quantiles"].T, strict=True):
-        if level != 0.5:
-            side = 1 if level > 0.5 else 0
-            expected = model.predict_interval(rows, abs(2 * level - 1))[:, side]
-            np.testing.assert_allclose(quantile, expected, rtol=rtol, atol=1e-5 * std.min())
+    """To 1e-5 of what is predicted, or of a standard deviation where that is near 0."""
+    intervals = {coverage: model.predict_interval(rows, coverage) for coverage in (1 - 2e-6, 0.95, 0.998)}
+    std = np.diff(intervals[0.95])[:, 0] / 4
+    assert_near(found["mean"], model.predict(rows), std, rtol)
+    low, first, _, second, high = found["quantiles"].T
+    assert_near(low, intervals[1 - 2e-6][:, 0], std, rtol)
+    assert_near(first, intervals[0.95][:, 0], std, rtol)
+    assert_near(second, intervals[0.95][:, 1], std, rtol)
+    assert_near(high, intervals[0.998][:, 1], std, rtol)
+
+
+def assert_near(found, expected, std, rtol):
+    np.testing.assert_array_less(np.abs(found - expected), rtol * (np.abs(expected) + std))
+
+
+def assert_same_classes(found, model, rows, rtol=1e-5, atol=0):
+    expected = model.predict_proba(rows)
+    np.testing.assert_allclose(found["probabilities"], expected, rtol=rtol, atol=atol)
+    np.testing.assert_allclose(found["probabilities"].sum(axis=1), 1, rtol=1e-12)
+    first, second = np.sort(expected)[:, :-3:-1].T
+    clear = first - second > 1e-4
+    assert clear.mean() > 0.99
+    np.testing.assert_array_equal(found["label"][clear], model.predict(rows)[clear])
 
 
 def test_ten_thousand_rows_are_those_of_the_library(model, tmp_path):
@@ -56,6 +124,77 @@ def test_ten_thousand_rows_are_those_of_the_library(model, tmp_path):
     assert found["quantiles"].shape == (10_000, 5)
     assert_same(found, model, rows)
     assert np.all(np.diff(found["quantiles"], axis=1) > 0)
+
+
+@pytest.mark.parametrize("fit", [small_fits.varying, small_fits.two_classes, small_fits.three_classes])
+def test_ten_thousand_rows_of_a_fit_are_those_of_the_library(fit, tmp_path, rng):
+    model, X, _ = fit()
+    rows = rng.uniform(-2, 2, (10_000, X.shape[1]))
+    if hasattr(model, "classes_"):
+        model.to_onnx(tmp_path / "m.onnx")
+        assert_same_classes(run(tmp_path / "m.onnx", {"X": rows}), model, rows)
+    else:
+        model.to_onnx(tmp_path / "m.onnx", LEVELS)
+        assert_same(run(tmp_path / "m.onnx", {"X": rows}), model, pd.DataFrame(rows, columns=X.columns))
+
+
+def test_ten_thousand_classes_are_those_of_the_library(classifier, tmp_path):
+    rows = table(10_000, seed=5)
+    rows.loc[100:200, "kind"] = "never seen"
+    export = classifier.to_onnx(tmp_path / "m.onnx")
+    assert export.loss == (0, 0)
+    found = run(tmp_path / "m.onnx", feed_of(rows))
+    assert found["probabilities"].shape == (10_000, 3)
+    assert found["label"].shape == (10_000,)
+    assert len(set(found["label"])) > 1
+    assert_same_classes(found, classifier, rows)
+
+
+@pytest.mark.parametrize("size", [1e9, 1e300, -1e300])
+def test_classes_far_outside_are_those_of_the_library(size, classifier, tmp_path):
+    bare = without_names(classifier)
+    rows = np.full((3, bare.n_features_in_), size) * np.arange(3)[:, None]
+    bare.to_onnx(tmp_path / "m.onnx")
+    assert_same_classes(run(tmp_path / "m.onnx", {"X": rows}), bare, rows, atol=1e-6)
+
+
+@pytest.mark.parametrize("labels", [[False, True], [-1, 7], [0.5, 2.0], np.array([3, 200], np.uint8), ["no", "yes"]])
+def test_labels_are_of_the_type_that_they_have(labels, tmp_path):
+    model = copy(small_fits.two_classes().model)
+    model.classes_ = np.array(labels)
+    model.to_onnx(tmp_path / "m.onnx")
+    rows = small_fits.two_classes().X
+    found = run(tmp_path / "m.onnx", {"X": rows})["label"]
+    assert found.dtype == (object if isinstance(labels[0], str) else model.classes_.dtype)
+    np.testing.assert_array_equal(found, model.predict(rows))
+
+
+def test_labels_that_onnx_cannot_hold_are_an_error(tmp_path):
+    model = copy(small_fits.two_classes().model)
+    model.classes_ = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
+    with pytest.raises(ValueError, match=r"labels of type datetime64\[D\] cannot be in ONNX: fit to text or numbers"):
+        model.to_onnx(tmp_path / "m.onnx")
+
+
+def test_fewer_particles_of_classes_at_a_stated_loss(classifier, tmp_path):
+    rows = table(500, seed=4)
+    full, one = (classifier.to_onnx(tmp_path / "m.onnx", n_particles=number) for number in (None, 1))
+    budget = (full.n_bytes + one.n_bytes) // 2
+    export = classifier.to_onnx(tmp_path / "m.onnx", max_bytes=budget, X=rows)
+    assert 1 < export.n_particles < full.n_particles
+    assert (tmp_path / "m.onnx").stat().st_size == export.n_bytes <= budget
+    found, expected = run(tmp_path / "m.onnx", feed_of(rows)), classifier.predict_proba(rows)
+    differences = np.sqrt(np.mean((found["probabilities"] - expected) ** 2, axis=0))
+    assert export.loss.probabilities == pytest.approx(differences.max(), rel=1e-3)
+    assert export.loss.labels == pytest.approx(np.mean(found["label"] != classifier.predict(rows)), abs=2e-3)
+    assert 0 < export.loss.probabilities < 0.3
+
+
+def test_no_rows_have_no_classes(classifier, tmp_path):
+    classifier.to_onnx(tmp_path / "m.onnx", n_particles=2)
+    found = run(tmp_path / "m.onnx", feed_of(table(8, seed=1)[:0]))
+    assert found["probabilities"].shape == (0, 3)
+    assert found["label"].shape == (0,)
 
 
 def test_an_array_is_fed_as_a_whole(model, tmp_path, rng):
@@ -154,6 +293,19 @@ def test_columns_whose_names_onnx_cannot_take_are_named(name, tmp_path):
     model.feature_names_in_ = np.array([name, "age", "kind"], dtype=object)
     with pytest.raises(ValueError, match=f"name {name!r} cannot be an input"):
         model.to_onnx(tmp_path / "m.onnx")
+
+
+def test_names_of_outputs_are_no_names_of_columns_of_a_classifier(classifier, tmp_path):
+    named = copy(classifier)
+    named.feature_names_in_ = np.array(["label", "age", "kind"], dtype=object)
+    with pytest.raises(ValueError, match="name 'label' cannot be an input"):
+        named.to_onnx(tmp_path / "m.onnx")
+
+
+def test_the_file_of_a_classifier_lists_the_classes(classifier, tmp_path):
+    classifier.to_onnx(tmp_path / "m.onnx", n_particles=1)
+    properties = {each.key: each.value for each in onnx.load(tmp_path / "m.onnx").metadata_props}
+    assert properties == {"classes": "a\nb\nü", "columns": "size\nage\nkind"}
 
 
 def test_the_file_says_what_it_is(plain, tmp_path):

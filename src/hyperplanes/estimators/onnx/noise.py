@@ -29,15 +29,16 @@ GAUSSIAN = 1e30
 def chance_and_density(graph: Graph, errors: Name, degrees: Floats) -> tuple[Name, Name]:
     """At errors (rows, components, levels), of components with these degrees of freedom (components,)."""
     distance, one = graph.apply("Abs", errors), graph.constant(1.0)
+    if gaussian := bool(np.isinf(degrees).all()):
+        degrees = degrees[:1]
+    finite = np.minimum(degrees, GAUSSIAN)[:, None]
     height = graph.constant(np.exp(log_standard_density(np.zeros(1), degrees))[:, None])
-    finite = np.minimum(degrees, GAUSSIAN)
-    if np.isinf(degrees).all():
-        finite, arc = finite[:1], distance
+    if gaussian:
         square = graph.apply("Mul", distance, distance)
         tail = bell = graph.apply("Exp", graph.apply("Mul", square, graph.constant(-0.5)))
-        density = graph.apply("Mul", bell, height)
+        density, arc = graph.apply("Mul", bell, height), distance
     else:
-        bell, root = _heavy_bell(graph, distance, finite[:, None])
+        bell, root = _heavy_bell(graph, distance, finite)
         tail, density = graph.apply("Mul", bell, root), graph.apply("Div", graph.apply("Mul", bell, height), root)
         arc = graph.apply("Div", graph.apply("Add", distance, distance), graph.apply("Add", one, root))
     tail = graph.apply("Mul", graph.apply("Mul", tail, _shrunk(graph, distance)), _smooth(graph, arc, finite))
@@ -64,24 +65,25 @@ def _shrunk(graph: Graph, distance: Name) -> Name:
 
 
 def _smooth(graph: Graph, arc: Name, degrees: Floats) -> Name:
-    """P of the docstring above, of components."""
-    least, coefficients = tail_polynomials(degrees)
-    stretched = graph.apply("Mul", _shrunk(graph, arc), graph.constant((2 / (1 - least))[:, None]))
-    position = graph.apply("Sub", stretched, graph.constant(((1 + least) / (1 - least))[:, None]))
-    power = graph.constant(coefficients[-1][:, None])
-    for each in coefficients[-2::-1]:
-        power = graph.apply("Add", graph.apply("Mul", power, position), graph.constant(each[:, None]))
-    return power
+    """P of the docstring above."""
+    least, (*lower, power) = _tail_polynomials(degrees)
+    stretched = graph.apply("Mul", _shrunk(graph, arc), graph.constant(2 / (1 - least)))
+    position = graph.apply("Sub", stretched, graph.constant((1 + least) / (1 - least)))
+    found = graph.constant(power)
+    for coefficient in reversed(lower):
+        found = graph.apply("Add", graph.apply("Mul", found, position), graph.constant(coefficient))
+    return found
 
 
-def tail_polynomials(degrees: Floats) -> tuple[Floats, Floats]:
-    """Least s of P for each degrees of freedom (n,), and coefficients (DEGREE + 1, n) where s goes from -1 to 1."""
+def _tail_polynomials(degrees: Floats) -> tuple[Floats, Floats]:
+    """Least s of P, (n, 1), and its coefficients (DEGREE + 1, n, 1) as a function of s mapped to [-1, 1]."""
     quarter = 0.25 / degrees
     least = 1 / (1 + np.sqrt(np.tanh(FARTHEST**2 * quarter) / quarter) / LENGTH)
     nodes = chebpts1(DEGREE + 1)
-    s = least + (1 - least) * 0.5 * (1 + nodes[:, None])
+    s = least + (1 - least) * 0.5 * (1 + nodes)
     arc = LENGTH * (1 / s - 1)
     share = quarter * arc**2
     distance = arc / (1 - share)
     tails = np.exp(np.log(stdtr(degrees, -distance)) + 2 * (degrees - 1) * np.arctanh(share))
-    return least, np.linalg.solve(polyvander(nodes, DEGREE), tails * (1 + distance / LENGTH))
+    values = tails * (1 + distance / LENGTH)
+    return least, np.linalg.solve(polyvander(nodes, DEGREE), values.T)[..., None]

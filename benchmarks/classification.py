@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
+from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -26,11 +27,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import deep_ensembles
-from hyperplanes import HyperplaneProcessClassifier
+from hyperplanes import HyperplaneProcessClassifier, HyperplaneProcessRegressor
 from hyperplanes.experiments.cells import stored
 from hyperplanes.experiments.data_sets import CLASS_SETS, split_rows
 from hyperplanes.experiments.metrics import brier_score, calibration_error, log_loss, reliability
 from hyperplanes.experiments.predictive import Floats
+from hyperplanes.experiments.simulate import simulate
 from hyperplanes.plotting import plot_surface
 
 Classifier = Callable[[Floats, Floats, Floats, int], tuple[Floats, dict[str, Any]]]
@@ -44,6 +46,7 @@ SHOWN = (*AVERAGED, "calibration_error")
 HALVED = ("moons", "circles", "spirals")
 """Half of the rows are for testing; otherwise a quarter. They have two columns and are drawn."""
 MOST_ROWS_OF_GP = 500
+N_ROWS_OF_COST = 2000
 
 
 def ours(X: Floats, y: Floats, new: Floats, seed: int) -> tuple[Floats, dict[str, Any]]:
@@ -191,6 +194,32 @@ def draw_pictures(folder: Path) -> None:
         figure.savefig(folder / f"{name}.png", dpi=120)
 
 
+def measure_cost() -> dict[str, dict[str, dict[str, float]]]:
+    """Seconds of a fit to 2000 rows and 10 columns, of a regression and of bands of the same response as classes.
+
+    Seconds of all cores together, which a busy machine changes less, and by the clock. The first fit compiles and does
+    not count.
+    """
+    tables = {
+        "friedman1": make_friedman1(N_ROWS_OF_COST, n_features=10, noise=1.0, random_state=1),
+        "paper_p10m10": simulate(1, n_rows=N_ROWS_OF_COST, n_columns=10, n_hyperplanes=10)[:2],
+    }
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for name, (X, y) in tables.items():
+        found[name] = {}
+        for n_classes in (1, 2, 3):
+            response = y if n_classes == 1 else np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+            model = HyperplaneProcessRegressor if n_classes == 1 else HyperplaneProcessClassifier
+            for seed in (1, 2):
+                start = time.process_time(), time.perf_counter()
+                n_steps = model(random_state=seed).fit(X, response).diagnostics_.n_steps
+                of_cores, by_clock = time.process_time() - start[0], time.perf_counter() - start[1]
+            label = "regression" if n_classes == 1 else f"{n_classes} classes"
+            found[name][label] = {"of_cores": of_cores, "by_clock": by_clock, "n_steps": n_steps}
+            print(f"{name} {label}: {found[name][label]}", file=sys.stderr, flush=True)
+    return found
+
+
 def show(report: dict[str, Any]) -> None:
     for name, of_set in report["means"].items():
         print(f"\n{name}\n{'':10}" + "".join(f"{what:>19}" for what in SHOWN), file=sys.stderr)
@@ -210,7 +239,11 @@ def main() -> None:
     parser.add_argument("--cells", type=Path, default=Path("benchmarks/cells/classification"))
     parser.add_argument("--report", action="store_true", help="compute no cells, use those that are there")
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="draw probabilities in two dimensions, no more")
+    parser.add_argument("--cost", action="store_true", help="measure what classes cost beside a regression, no more")
     options = parser.parse_args()
+    if options.cost:
+        json.dump(measure_cost(), sys.stdout, indent=2)
+        return
     if options.pictures:
         draw_pictures(options.pictures)
         return

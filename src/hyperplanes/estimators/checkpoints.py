@@ -105,10 +105,10 @@ def open_checkpoints(path: Folder | None, estimator: BaseEstimator) -> Checkpoin
 
 def remove_checkpoints(path: Folder) -> None:
     """Delete what a fit has left in a folder, and the folder if nothing else is in it."""
-    for pattern in OURS:
-        for file in Path(path).glob(pattern):
-            file.unlink()
     with suppress(OSError):
+        for pattern in OURS:
+            for file in Path(path).glob(pattern):
+                file.unlink()
         Path(path).rmdir()
 
 

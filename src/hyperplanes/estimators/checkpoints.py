@@ -51,7 +51,7 @@ class Checkpoints(NamedTuple):
     """Checksum of the record, once there is one."""
 
     def begin(self, data: Facts) -> "Checkpoints | None":
-        """Record what is fitted, or compare it with the record; None, and a warning, where nothing can be written.
+        """Record what is fitted, or compare it with the record; None, and a warning, where there can be none.
 
         Raises
         ------
@@ -59,14 +59,14 @@ class Checkpoints(NamedTuple):
             If the folder is of another fit, holds something else, or is damaged.
         """
         record: dict[str, Any] = {"facts": {**self.facts, **data}, "seed": self.seed}
-        kept = _read(self.folder)
-        if kept is None:
-            try:
+        try:
+            kept = _read(self.folder)
+            if kept is None:
                 self._write(record)
-            except OSError as error:
-                warn_of(error, self.folder)
-                return None
-        elif differences := "; ".join(_differences(kept["facts"], record["facts"])):
+        except OSError as error:
+            warn_of(error, self.folder)
+            return None
+        if kept and (differences := "; ".join(_differences(kept["facts"], record["facts"]))):
             raise CheckpointError(
                 f"the checkpoint in {self.folder} is of another fit: {differences}. Go on as it was begun, name "
                 "another folder, or delete this one to fit from the start"
@@ -97,7 +97,9 @@ def open_checkpoints(path: Folder | None, estimator: BaseEstimator) -> Checkpoin
         return None
     folder, seed = Path(os.path.abspath(path)), None
     if estimator.random_state is None:
-        kept = _read(folder)
+        kept = None
+        with suppress(OSError):  # which `begin` will warn of
+            kept = _read(folder)
         seed = int(check_random_state(None).randint(2**32, dtype=np.uint32)) if kept is None else kept["seed"]
     settings = {name: _plain(value) for name, value in estimator.get_params(deep=False).items() if name not in NEUTRAL}
     return Checkpoints(folder, {"estimator": type(estimator).__name__, **library_versions(), **settings}, seed)

@@ -127,9 +127,9 @@ class Checkpoint:
 
 
 def warn_of(error: OSError, path: Path) -> None:
-    """Say that a checkpoint could not be written."""
+    """Say that there is no checkpoint."""
     message = (
-        f"The checkpoint {path} could not be written ({error.strerror or error}). The fit goes on unharmed; what is "
+        f"The checkpoint {path} cannot be used ({error.strerror or error}). The fit goes on unharmed; what is "
         "not written is lost if it is interrupted. Free space on the disk, or name a folder that can be written to."
     )
     warnings.warn(message, CheckpointWarning, stacklevel=2)

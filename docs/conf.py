@@ -3,7 +3,6 @@
 from importlib.metadata import version as version_of
 
 project = "hyperplanes"
-author = "the authors of hyperplanes"
 version = release = version_of("hyperplanes")
 
 extensions = [
@@ -17,6 +16,8 @@ extensions = [
 source_suffix = {".md": "myst-nb"}
 root_doc = "index"
 nitpicky = True
+smartquotes = False
+default_role = "literal"
 highlight_language = "none"
 
 myst_enable_extensions = ["attrs_block", "colon_fence"]
@@ -41,6 +42,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#1f5a8a", "color-brand-content": "#1f5a8a"},
     "dark_css_variables": {"color-brand-primary": "#7fb8e6", "color-brand-content": "#7fb8e6"},

@@ -13,13 +13,16 @@ import pytest
 
 import hyperplanes
 from golden_models import PLAIN, response, table, without_names
+from hyperplanes.estimators.columns import spread_text
 from hyperplanes.estimators.process import HyperplaneProcess
 
 N_ROWS = 60
+WITH_MORE_COLUMNS = ("docs/how-to/columns.md", "docs/reference/commands.md")
+"""Pages whose tables have columns that are no inputs; the others share one shape, and so what is compiled."""
 
 
-@pytest.fixture(autouse=True)
-def _little_effort(monkeypatch):
+@pytest.fixture
+def little_effort(monkeypatch):
     """Whatever an example asks for, a few particles and short steps will do to see that it runs."""
     settings_of = HyperplaneProcess._inference_settings
 
@@ -40,28 +43,29 @@ def _here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def files(tmp_path) -> Path:
-    """Tables and models that commands read."""
-    houses = _houses(0)
-    new = _houses(1).drop(columns="price")
-    for name in ("houses.csv", "houses.csv.gz", "train.csv", "held-out.csv"):
-        houses.to_csv(tmp_path / name, index=False)
-    for name in ("new.csv", "new.csv.gz"):
-        new.to_csv(tmp_path / name, index=False)
-    flowers = _houses(2).rename(columns={"price": "species"})
-    flowers["species"] = np.where(flowers["species"] > flowers["species"].median(), "setosa", "virginica")
-    flowers.to_csv(tmp_path / "flowers.csv", index=False)
-    flowers.drop(columns="species").to_csv(tmp_path / "new-flowers.csv", index=False)
-    wines = _houses(3).rename(columns={"price": "quality"})
-    wines.to_csv(tmp_path / "wines.csv", index=False)
-    wines.to_csv(tmp_path / "new-wines.csv", index=False)
-    folder = tmp_path / "folder" / "of" / "parquet"
-    folder.mkdir(parents=True)
-    houses.to_parquet(folder / "some.parquet")
-    new.to_parquet(tmp_path / "new.parquet")
-    for name in ("houses.safetensors", "m.safetensors"):
-        shutil.copy(PLAIN, tmp_path / name)
-    return tmp_path
+def files(tmp_path) -> Callable[[str], Path]:
+    """Tables and models that the commands of a page read, and the folder that they are in."""
+
+    def of_page(page: str) -> Path:
+        houses, new = (_houses(seed, more=page in WITH_MORE_COLUMNS) for seed in (0, 1))
+        species = np.where(houses["price"] > houses["price"].median(), "setosa", "virginica")
+        flowers = houses.drop(columns="price")
+        for name in ("houses.csv", "houses.csv.gz", "train.csv", "held-out.csv"):
+            houses.to_csv(tmp_path / name, index=False)
+        for name in ("new.csv", "new.csv.gz"):
+            new.to_csv(tmp_path / name, index=False)
+        for name in ("wines.csv", "new-wines.csv"):
+            houses.rename(columns={"price": "quality"}).to_csv(tmp_path / name, index=False)
+        flowers.to_csv(tmp_path / "new-flowers.csv", index=False)
+        flowers.assign(species=species).to_csv(tmp_path / "flowers.csv", index=False)
+        folder = tmp_path / "folder" / "of" / "parquet"
+        folder.mkdir(parents=True)
+        houses.to_parquet(folder / "some.parquet")
+        new.to_parquet(tmp_path / "new.parquet")
+        shutil.copy(PLAIN, tmp_path / "houses.safetensors")
+        return tmp_path
+
+    return of_page
 
 
 @pytest.fixture
@@ -73,15 +77,15 @@ def names() -> Callable[[str], dict[str, Any]]:
         y, y_new = response(rows), response(new)
         labels = np.where(y > np.median(y), "high", "low")
         if page.endswith("exports.md"):
-            rows, new = (model.columns_.encode(frame) for frame in (rows, new))
+            rows, new = (spread_text(frame, model.columns_.categories) for frame in (rows, new))
             model = without_names(model)
         return {
             "X": rows,
             "y": y,
             "labels": labels,
             "model": model,
-            **{name: new for name in ("X_new", "X_valid", "X_test")},
-            **{name: y_new for name in ("y_new", "y_test")},
+            **dict.fromkeys(("X_new", "X_valid", "X_test"), new),
+            **dict.fromkeys(("y_new", "y_test"), y_new),
             **{name: getattr(hyperplanes, name) for name in hyperplanes.__all__},
             "hyperplanes": hyperplanes,
         }
@@ -89,7 +93,7 @@ def names() -> Callable[[str], dict[str, Any]]:
     return of_page
 
 
-def _houses(seed: int) -> pd.DataFrame:
+def _houses(seed: int, more: bool) -> pd.DataFrame:
     rows = table(N_ROWS, seed)
-    price = response(rows)
-    return rows.assign(id=np.arange(N_ROWS), count=1 + np.arange(N_ROWS) % 2, price=price)
+    houses = rows.assign(price=response(rows))
+    return houses.assign(id=np.arange(N_ROWS), count=1 + np.arange(N_ROWS) % 2) if more else houses

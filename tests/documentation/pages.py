@@ -9,9 +9,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
-PAGES = {
-    str(path.relative_to(ROOT)): path for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-}
+PAGES = {str(path.relative_to(ROOT)): path for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])}
 NOTEBOOK = "{code-cell} ipython3"
 PYTHON = ("python", NOTEBOOK)
 COMMAND = re.compile(r"(^|\| *)hyperplanes +[a-z-]")
@@ -36,7 +34,7 @@ class Example(NamedTuple):
 def examples_of(page: str) -> list[Example]:
     """All blocks of a page."""
     return [
-        Example(token.info.strip(), token.content, token.map[0] + (token.type == "fence"))
+        Example(token.info.strip(), _without_settings(token.content), token.map[0] + (token.type == "fence"))
         for token in _tokens(page)
         if token.type in ("fence", "code_block") and token.map is not None
     ]
@@ -61,6 +59,11 @@ def commands_of(page: str) -> list[str]:
 def spans_of(page: str) -> list[str]:
     """Code within sentences and tables."""
     return [span.content for span in _inline(_tokens(page)) if span.type == "code_inline"]
+
+
+def _without_settings(code: str) -> str:
+    """Empty lines in place of those with which cells of notebooks may begin, between lines of dashes."""
+    return re.sub(r"\A---\n.*?\n---\n", lambda found: "\n" * found[0].count("\n"), code, flags=re.DOTALL)
 
 
 def _tokens(page: str) -> list[Token]:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from hyperplanes.cli.program import app
 
+pytestmark = pytest.mark.usefixtures("little_effort")
 QUICK = ("fit", "predict", "report")
 """Commands that run on a small table in seconds; others have tests of their own."""
 GROUP = typer.main.get_command(app)
@@ -22,10 +23,11 @@ SPANS = sorted({(page, span) for page in PAGES for span in spans_of(page) if COM
 @pytest.mark.parametrize("page", [page for page in PAGES if commands_of(page)])
 @pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")  # little effort deserves them
 def test_the_commands_of_a_page_run_one_after_the_other(page, files):
+    folder = files(page)
     for command in commands_of(page):
         stages = _stages(command)
         if all(stage[0] != "hyperplanes" or stage[1] in QUICK for stage in stages):
-            _run(stages, files)
+            _run(stages, folder)
         else:
             _parse(stages)
 
@@ -42,7 +44,9 @@ def test_a_command_that_is_wrong_would_be_noticed():
 
 def test_targets_of_make_exist():
     makefile = (ROOT / "Makefile").read_text()
-    spoken = {match for page in PAGES for match in re.findall(r"(?:^ +|`)make ([a-z-]+)", PAGES[page].read_text(), re.M)}
+    spoken = {
+        found for page in PAGES.values() for found in re.findall(r"(?:^ +|`)make ([a-z-]+)", page.read_text(), re.M)
+    }
     assert {"docs", "test", "demo"} <= spoken
     assert {target for target in spoken if not re.search(rf"^{target}:", makefile, re.M)} == set()
 
@@ -51,8 +55,8 @@ def test_extras_that_are_to_be_installed_exist():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     spoken = {
         extra
-        for page in PAGES
-        for found in re.findall(r"pip install .*?\[([a-z,]+)\]", PAGES[page].read_text())
+        for page in PAGES.values()
+        for found in re.findall(r"pip install .*?\[([a-z,]+)\]", page.read_text())
         for extra in found.split(",")
     }
     assert "plot" in spoken
@@ -105,8 +109,14 @@ def _run(stages, folder) -> None:
 
 
 def _parse(stages) -> None:
+    """Raise an error where the program would; a command alone is but named."""
     for program, *arguments in stages:
-        if program == "hyperplanes":
-            root = GROUP.make_context(program, arguments, resilient_parsing=False)
-            name, command, rest = GROUP.resolve_command(root, [*root._protected_args, *root.args])
+        if program != "hyperplanes":
+            continue
+        root = typer.Context(GROUP, info_name=program)
+        if arguments[0].startswith("-"):
+            assert {arguments[0]} <= {option for parameter in GROUP.get_params(root) for option in parameter.opts}
+            continue
+        name, command, rest = GROUP.resolve_command(root, arguments)
+        if rest:
             command.make_context(name, rest, parent=root)

@@ -5,6 +5,7 @@ import ast
 import pytest
 from pages import NOTEBOOK, PAGES, examples_of, python_of
 
+pytestmark = pytest.mark.usefixtures("little_effort")
 LONG = ("docs/scale.md", "docs/how-to/cluster.md")
 """Pages that start worker processes."""
 WITH_PYTHON = [page for page in PAGES if python_of(page)]
@@ -19,6 +20,7 @@ def _is_long(page: str) -> bool:
 )
 @pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")  # little effort deserves them
 def test_the_examples_of_a_page_run_one_after_the_other(page, names, files):
+    files(page)
     known = {"__name__": "__main__", **names(page)}
     for example in python_of(page):
         exec(compile(example.located, page, "exec"), known)

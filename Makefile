@@ -25,6 +25,7 @@ lint: $(STAMP)
 docs: $(DOCS)
 	$(BIN)/typer hyperplanes.cli.program utils docs --name hyperplanes --title "Commands and options" \
 		--output docs/reference/commands.md
+	rm -rf site
 	$(BIN)/sphinx-build --fail-on-warning --fresh-env --quiet docs site
 	$(BIN)/python -m pytest -m site
 

@@ -19,6 +19,7 @@ def _is_long(page: str) -> bool:
     "page", [pytest.param(page, marks=pytest.mark.long) if _is_long(page) else page for page in WITH_PYTHON]
 )
 @pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")  # little effort deserves them
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning:arviz_stats")  # of draws that are all alike
 def test_the_examples_of_a_page_run_one_after_the_other(page, names, files):
     files(page)
     known = {"__name__": "__main__", **names(page)}

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import hyperplanes
-from golden_models import PLAIN, response, table, without_names
+from golden_models import PLAIN, response, table
 from hyperplanes.estimators.columns import spread_text
 from hyperplanes.estimators.process import HyperplaneProcess
 
@@ -28,7 +28,7 @@ def little_effort(monkeypatch):
 
     def little(self):
         settings = settings_of(self)
-        few = {"n_particles": min(settings.n_particles, 8), "n_steps": 3, "budget": None}
+        few = {"n_particles": min(settings.n_particles, 30), "n_steps": 3, "budget": None}
         return replace(settings, **few)
 
     monkeypatch.setattr(HyperplaneProcess, "_inference_settings", little)
@@ -70,7 +70,7 @@ def files(tmp_path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def names() -> Callable[[str], dict[str, Any]]:
-    """Of rows and of a fitted model, as a page has them; `exports.md` is about arrays of numbers."""
+    """Of rows and of a fitted model, as a page has them; `exports.md` is about arrays of numbers and many draws."""
 
     def of_page(page: str) -> dict[str, Any]:
         rows, new, model = table(N_ROWS, seed=0), table(N_ROWS, seed=1), hyperplanes.load(PLAIN)
@@ -78,7 +78,7 @@ def names() -> Callable[[str], dict[str, Any]]:
         labels = np.where(y > np.median(y), "high", "low")
         if page.endswith("exports.md"):
             rows, new = (spread_text(frame, model.columns_.categories) for frame in (rows, new))
-            model = without_names(model)
+            model = hyperplanes.HyperplaneProcessRegressor(random_state=0).fit(rows, y)
         return {
             "X": rows,
             "y": y,

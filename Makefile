@@ -26,8 +26,8 @@ docs: $(DOCS)
 	$(BIN)/typer hyperplanes.cli.program utils docs --name hyperplanes --title "Commands and options" \
 		--output docs/reference/commands.md
 	rm -rf site
-	$(BIN)/sphinx-build --fail-on-warning --fresh-env --quiet docs site
-	$(BIN)/python -m pytest -m site
+	$(BIN)/sphinx-build --fail-on-warning --fresh-env --quiet -d site/doctrees docs site/html
+	$(BIN)/python -m pytest tests/documentation -m site
 
 benchmark: $(BENCH)
 	$(BIN)/python benchmarks/foundation.py

@@ -13,7 +13,7 @@ import pytest
 from browser import FRAME, browse, needs_chromium, requests
 
 pytestmark = pytest.mark.site
-SITE = Path(__file__).parents[2] / "site"
+SITE = Path(__file__).parents[2] / "site" / "html"
 NOTEBOOKS = ("tutorial.html", "notebooks/abalone.html", "notebooks/classes.html")
 SHOWN = ("index.html", "notebooks/abalone.html")
 LOADED = {"img": "src", "script": "src", "link": "href", "iframe": "src", "source": "src"}

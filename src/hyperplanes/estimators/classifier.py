@@ -73,7 +73,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         As of the regressor. ``n_hyperplanes_`` counts those of all networks.
     n_features_in_ : int
         Columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they had names that are all strings.
 
     Examples

@@ -4,10 +4,11 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 BENCH := .venv/.benchmarks
 REPRODUCE := .venv/.reproduce
+DOCS := .venv/.docs
 BDE := .venv/.bde
 JOBS ?= 2
 
-.PHONY: demo test lint benchmark statistics calibration tables reproduce reproduce-quick reproduce-report clean
+.PHONY: demo test lint docs benchmark statistics calibration tables reproduce reproduce-quick reproduce-report clean
 
 demo: $(STAMP)
 	$(BIN)/hyperplanes demo --out demo.png
@@ -20,6 +21,13 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(DOCS)
+	$(BIN)/typer hyperplanes.cli.program utils docs --name hyperplanes --title "Commands and options" \
+		--output docs/reference/commands.md
+	rm -rf site
+	$(BIN)/sphinx-build --fail-on-warning --fresh-env --quiet -d site/doctrees docs site/html
+	$(BIN)/python -m pytest tests/documentation -m site
 
 benchmark: $(BENCH)
 	$(BIN)/python benchmarks/foundation.py
@@ -56,10 +64,14 @@ $(REPRODUCE): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[reproduce]"
 	touch $@
 
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	touch $@
+
 $(BDE): $(BENCH)
 	$(PYTHON) -m venv .venv/bde
 	.venv/bde/bin/python -m pip install --quiet sklearn-contrib-bde==1.0.2 $$(grep -E "^(jax|numpy)==" constraints.txt)
 	touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo.png reproduction-quick
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo.png reproduction-quick site

@@ -4,11 +4,13 @@ from importlib.metadata import version
 
 from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor, HyperplanesWarning, load
 from hyperplanes.files import ModelFileError
-from hyperplanes.inference import Posterior
+from hyperplanes.inference import CheckpointError, CheckpointWarning, Posterior
 from hyperplanes.model import Prior, paper_prior
 
 __version__ = version("hyperplanes")
 __all__ = [
+    "CheckpointError",
+    "CheckpointWarning",
     "HyperplaneProcessClassifier",
     "HyperplaneProcessRegressor",
     "HyperplanesWarning",

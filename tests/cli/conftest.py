@@ -15,6 +15,7 @@ class Fit(NamedTuple):
     y: np.ndarray
     sample_weight: np.ndarray | None
     settings: dict[str, Any]
+    checkpoint: Any
 
 
 @pytest.fixture(autouse=True)
@@ -35,8 +36,8 @@ def fits(monkeypatch):
     """Fits that commands asked for; a model that was fitted before stands for their result."""
     asked: list[Fit] = []
 
-    def fit(self, X, y, sample_weight=None):
-        asked.append(Fit(X, y, sample_weight, self.get_params()))
+    def fit(self, X, y, sample_weight=None, checkpoint=None):
+        asked.append(Fit(X, y, sample_weight, self.get_params(), checkpoint))
         self._adopt({name: value for name, value in vars(hyperplanes.load(PLAIN)).items() if name.endswith("_")})
         return self
 

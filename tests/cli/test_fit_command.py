@@ -15,6 +15,7 @@ from hyperplanes.cli import fit as command
 from hyperplanes.estimators.decomposition import DECOMPOSITIONS
 from hyperplanes.estimators.parts import NOISES
 from hyperplanes.inference import SAMPLERS
+from killed_fits import contents_of_file
 
 TINY = ["--sampler", "paper", "--n-steps", "3", "--n-particles", "12", "--n-hyperplanes", "2", "--seed", "1"]
 pytestmark = pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
@@ -223,3 +224,49 @@ def test_tables_without_pandas_name_what_to_install(rows, monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m"]) == 1
     assert 'pip install "hyperplanes[parquet]"' in capsys.readouterr().err
+
+
+def test_a_fit_goes_on_from_its_checkpoint_which_is_then_removed(rows, capsys, monkeypatch):
+    rows.to_csv("rows.csv", index=False)
+    arguments = ["fit", "rows.csv", "--target", "y", *TINY]
+    assert cli.main([*arguments, "--out", "m"]) == 0
+
+    def full(self, file):
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(HyperplaneProcessRegressor, "save", full)
+        assert cli.main([*arguments, "--out", "n", "--checkpoint", "unfinished"]) == 1
+    assert sorted(os.listdir("unfinished")) == ["checkpoint.safetensors", "part-0-constant.safetensors"]
+    capsys.readouterr()
+    assert cli.main([*arguments, "--n-particles", "13", "--out", "n", "--checkpoint", "unfinished"]) == 1
+    assert "n_particles 12 then, 13 now" in capsys.readouterr().err
+    assert cli.main([*arguments, "--out", "n", "--checkpoint", "unfinished"]) == 0
+    assert "going on from the checkpoint in unfinished" in capsys.readouterr().err
+    assert not os.path.exists("unfinished")
+    assert contents_of_file("n") == contents_of_file("m")
+
+
+def test_a_data_set_beyond_memory_has_a_checkpoint_too(rows, monkeypatch):
+    pd.concat([rows, rows + rows]).drop(columns="kind").to_parquet("rows.parquet")
+    asked = []
+    monkeypatch.setattr(command, "remove_checkpoints", asked.append)
+    arguments = ["--decomposition", "domain", "--n-parts", "2", "--jobs", "1", "--checkpoint", "unfinished"]
+    assert cli.main(["fit", "rows.parquet", "--target", "y", "--out", "m", *TINY, *arguments]) == 0
+    assert len(os.listdir("unfinished")) == 3
+    assert [str(path) for path in asked] == ["unfinished"]
+
+
+def test_a_checkpoint_cannot_be_where_the_model_goes(rows, fits, capsys):
+    rows.to_csv("rows.csv", index=False)
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", "--checkpoint", "./m"]) == 2
+    assert "a checkpoint is a folder, a model a file" in " ".join(capsys.readouterr().err.split()).replace("│ ", "")
+    assert not fits
+
+
+def test_a_checkpoint_that_cannot_be_written_is_a_warning(rows, capsys):
+    rows.to_csv("rows.csv", index=False)
+    arguments = ["fit", "rows.csv", "--target", "y", "--out", "m", *TINY, "--checkpoint", "rows.csv/unfinished"]
+    assert cli.main(arguments) == 0
+    assert "warning: The checkpoint" in capsys.readouterr().err
+    assert hyperplanes.load("m").n_particles == 12

@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from hyperplanes.estimators import progress
 from hyperplanes.estimators.progress import clock, observer, steps_left
 from hyperplanes.inference import Progress
 
@@ -39,6 +40,13 @@ def test_bar_shows_exponent_ess_acceptance_and_time_left(capsys):
     assert captured.out == ""
     for text in ("exponent 1", "ESS 100", "accepted 25%", "left 0:00"):
         assert text in captured.err
+
+
+def test_steps_before_an_interruption_took_no_time_of_ours(monkeypatch, capsys):
+    monkeypatch.setattr(progress.time, "monotonic", iter(range(0, 1000, 10)).__next__)
+    with observer(True) as observe:
+        observe(report(50, 0.5, 100))
+    assert "left 8:20" in capsys.readouterr().err
 
 
 def test_nothing_is_printed_unless_asked_for(example, make_regressor, capfd):

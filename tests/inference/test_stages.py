@@ -129,6 +129,13 @@ def test_stages_share_what_is_left_of_a_budget(rows):
     assert timed(all_stages, 8.0, 2.0).hurry == 2
 
 
+def test_a_stage_that_is_half_done_gets_less_of_a_budget(rows):
+    all_stages = stages(make_data(*rows), Settings(1, budget=10.0))
+    shares = [timed(all_stages, 8.0, 1.0, exponent).seconds for exponent in (0.0, 0.25, 0.9)]
+    assert shares[0] > shares[1] > shares[2] > 0
+    assert timed(all_stages[-1:], 8.0, 1.0, 0.5).seconds == 8
+
+
 def test_costs_grow_with_the_rows_and_with_how_much_more_is_known():
     few, many = (make_data(np.zeros((n_rows, 1)), np.zeros(n_rows)) for n_rows in (16, 32))
     assert Stage(few, 3).cost < Stage(few, 1).cost < Stage(many, 1).cost

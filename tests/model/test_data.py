@@ -31,7 +31,7 @@ def test_more_rows_in_one_block_never_need_a_shorter_block(n_rows):
     assert block_shape(n_rows)[1] <= block_shape(n_rows + 1)[1]
 
 
-@pytest.mark.parametrize("octave", [64, 128, 1024, 2048])
+@pytest.mark.parametrize("octave", [256, 512, 1024, 2048])
 def test_there_are_eight_block_lengths_an_octave(octave):
     lengths = {block_shape(n_rows)[1] for n_rows in range(octave + 1, 2 * octave + 1)}
     assert len(lengths) == 8

@@ -25,6 +25,7 @@ from hyperplanes.cli.tables import (
     separator_of,
 )
 from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor
+from hyperplanes.estimators.checkpoints import holds_checkpoints, remove_checkpoints
 from hyperplanes.estimators.columns import text_columns
 from hyperplanes.estimators.datasets import open_dataset, require_columns
 from hyperplanes.estimators.decomposition import DOMAINS
@@ -87,6 +88,13 @@ def fit(
     memory_budget: Annotated[
         float, typer.Option(help="GiB that large arrays may take.", rich_help_panel=EFFORT)
     ] = DEFAULTS["memory_budget"],
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that keeps how far a long fit is: the same command goes on from there. Removed at the end.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = None,
     n_hyperplanes: Annotated[
         str, typer.Option(help="Hidden units, a number or auto.", rich_help_panel=MODEL)
     ] = DEFAULTS["n_hyperplanes"],
@@ -125,6 +133,7 @@ def fit(
     zcat houses.csv.gz | hyperplanes fit - --target price --json --out houses.safetensors
     hyperplanes fit flowers.csv --target species --classes --out flowers.safetensors
     hyperplanes fit folder/of/parquet --target price --decomposition domain --n-parts 50 --out big.safetensors
+    hyperplanes fit houses.csv --target price --checkpoint unfinished --out houses.safetensors
     ```
 
     Numbers, text and missing values are taken as they are; text becomes categories. Nothing has to be set. The summary
@@ -158,18 +167,22 @@ def fit(
     )
     with wrong_usage():
         model._check_settings()
+    if checkpoint is not None:
+        _check_checkpoint(checkpoint, out)
     start = time.monotonic()
     in_chunks = source.format == PARQUET and data != PIPE and not (drop or row_weights)
     if isinstance(model, HyperplaneProcessRegressor) and in_chunks and decomposition in DOMAINS:
         known = open_dataset(source.found()).layout.columns
         with wrong_usage():
             require_columns([target], known)
-        model.fit_dataset(data, target)
+        model.fit_dataset(data, target, checkpoint=checkpoint)
     else:
-        _fit_table(model, source, target, tuple(drop or ()), row_weights)
+        _fit_table(model, source, target, tuple(drop or ()), row_weights, checkpoint)
     seconds = time.monotonic() - start
     with opened_out(out) as file:
         model.save(file)
+    if checkpoint is not None:
+        remove_checkpoints(checkpoint)
     _print_summary(_summary(model, target, out, seconds), as_json, to_stderr=out == PIPE)
 
 
@@ -191,7 +204,21 @@ def _hint(what: str) -> Iterator[None]:
         raise ValueError(f"{error}; {what}") from None
 
 
-def _fit_table(model: Estimator, source: Source, target: str, drop: tuple[str, ...], row_weights: str | None) -> None:
+def _check_checkpoint(checkpoint: Path, out: Path) -> None:
+    if checkpoint.absolute() == out.absolute():
+        raise typer.BadParameter(f"--checkpoint and --out are both {out}: a checkpoint is a folder, a model a file")
+    if holds_checkpoints(checkpoint):
+        say(f"going on from the checkpoint in {checkpoint}")
+
+
+def _fit_table(
+    model: Estimator,
+    source: Source,
+    target: str,
+    drop: tuple[str, ...],
+    row_weights: str | None,
+    checkpoint: Path | None,
+) -> None:
     frame = source.read()
     others = [target, *drop, *([] if row_weights is None else [row_weights])]
     with wrong_usage():
@@ -215,7 +242,8 @@ def _fit_table(model: Estimator, source: Source, target: str, drop: tuple[str, .
             raise ValueError(f"column {name!r} of {source.name} has no value in row {row}: remove such rows")
     weights = None if row_weights is None else frame[row_weights].to_numpy(dtype=float)
     response = frame[target].to_numpy() if of_classes else frame[target].to_numpy(dtype=float)
-    model.fit(inputs, response.astype(str) if response.dtype == object else response, sample_weight=weights)
+    response = response.astype(str) if response.dtype == object else response
+    model.fit(inputs, response, sample_weight=weights, checkpoint=checkpoint)
 
 
 def _require(names: list[str], frame: Frame, source: Source) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from hyperplanes.estimators import settings as checked
+from hyperplanes.estimators.checkpoints import Folder, open_checkpoints
 from hyperplanes.estimators.division import divided_table
 from hyperplanes.estimators.onnx import Classes, OnnxExport, write_onnx
 from hyperplanes.estimators.parts import Family, Part
@@ -71,7 +72,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         As of the regressor. ``n_hyperplanes_`` counts those of all networks.
     n_features_in_ : int
         Columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they had names that are all strings.
 
     Examples
@@ -120,7 +121,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         self.memory_budget = memory_budget
         self.device = device
 
-    def fit(self, X: Table, y: Table, sample_weight: Table | None = None) -> Self:
+    def fit(self, X: Table, y: Table, sample_weight: Table | None = None, *, checkpoint: Folder | None = None) -> Self:
         """Draw the posterior.
 
         An interrupted fit leaves the estimator as it was.
@@ -133,6 +134,11 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
             Labels of at least two classes: text, numbers or truth values.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: a weight of 2 is the same as the row twice.
+        checkpoint : path, optional
+            A folder that keeps how far the fit is, written every few seconds. After a crash the same call goes on from
+            there and ends in the same posterior, bit for bit; once the fit is done, it gives the result at once. A
+            folder of other data or settings is refused. Delete it when you have saved the model. See
+            docs/checkpoints.md.
 
         Returns
         -------
@@ -143,6 +149,13 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         -----
         HyperplanesWarning
             If the fit may not deserve trust; the message says why and what to do.
+        CheckpointWarning
+            If the checkpoint cannot be written; the fit goes on without.
+
+        Raises
+        ------
+        CheckpointError
+            If the checkpoint is of other data or settings, or damaged; the message says what to do.
         """
         start = time.monotonic()
         settings, decomposition = self._inference_settings(), self._decomposition()
@@ -160,7 +173,9 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         numbers = np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.float64)
         table = read_training_table(self, X, numbers, weights)
         division, family = divided_table(table, decomposition.cut), Family(n_classes=len(classes))
-        self._fit(division, decomposition, settings, family, start, {"classes_": classes})
+        self._fit(
+            division, decomposition, settings, family, start, open_checkpoints(checkpoint, self), {"classes_": classes}
+        )
         return self
 
     def predict(self, X: Table) -> Labels:

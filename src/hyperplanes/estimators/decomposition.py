@@ -6,7 +6,16 @@ from typing import NamedTuple
 
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.division import Division
-from hyperplanes.estimators.parts import Family, Part, Rows, StoredRows, average_parts, fit_part, fit_parts
+from hyperplanes.estimators.parts import (
+    CheckpointOf,
+    Family,
+    Part,
+    Rows,
+    StoredRows,
+    average_parts,
+    fit_part,
+    fit_parts,
+)
 from hyperplanes.estimators.progress import counter, observer
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.inference import Settings, Subdomains, balanced_subdomains, even_subdomains, predicting_on
@@ -42,23 +51,31 @@ class Decomposition(NamedTuple):
         return boxes.with_margins(self.blend, inputs.min(axis=0), inputs.max(axis=0))
 
     def fit(
-        self, division: Division, prior: Prior, settings: Settings, family: Family, seeds: Seeds
+        self,
+        division: Division,
+        prior: Prior,
+        settings: Settings,
+        family: Family,
+        seeds: Seeds,
+        checkpoint_of: CheckpointOf | None = None,
     ) -> tuple[Sequence[Part], tuple[Part, ...]]:
         """Fits to the rows of each box, or several to all rows; and the parts that they make up."""
         if self.kind == "paper-intensity" and self.n_parts > 1:
             rows = division.parts[0].load()
             *first, last = seeds(self.n_parts + 1)
             prior = replace(prior, number_mean=prior.number_mean / self.n_parts)
-            fitted = self._fit_side_by_side(first, self.n_parts * [rows], prior, settings, family)
+            fitted = self._fit_side_by_side(first, self.n_parts * [rows], prior, settings, family, checkpoint_of)
             with predicting_on(settings.device):
                 return fitted, (average_parts(last, fitted, rows, max_bytes=settings.memory_budget),)
         if self.kind == "intensity":
             settings = settings.in_parts(self.n_parts)
         if len(division.parts) == 1:
             with observer(self.shown) as observe:
-                parts = (fit_part(seeds(1)[0], division.parts[0].load(), prior, settings, family, observe),)
-            return parts, parts
-        fitted = self._fit_side_by_side(seeds(len(division.parts)), division.parts, prior, settings, family)
+                rows = division.parts[0].load()
+                only = fit_part(seeds(1)[0], rows, prior, settings, family, observe, checkpoint_of=checkpoint_of)
+            return (only,), (only,)
+        all_seeds = seeds(len(division.parts))
+        fitted = self._fit_side_by_side(all_seeds, division.parts, prior, settings, family, checkpoint_of)
         return fitted, tuple(fitted)
 
     def _fit_side_by_side(
@@ -68,6 +85,7 @@ class Decomposition(NamedTuple):
         prior: Prior,
         settings: Settings,
         family: Family,
+        checkpoint_of: CheckpointOf | None,
     ) -> Sequence[Part]:
         """Share threads, memory and time out to parts that run at once."""
         n_at_once = min(checked.n_workers(self.n_jobs), len(parts))
@@ -79,7 +97,7 @@ class Decomposition(NamedTuple):
         )
         fitted = {}
         with counter(self.shown, "parts", len(parts)) as count:
-            for number, part in fit_parts(seeds, parts, prior, settings, family, self.n_jobs):
+            for number, part in fit_parts(seeds, parts, prior, settings, family, self.n_jobs, checkpoint_of):
                 fitted[number] = part
                 count(1)
         return [fitted[number] for number in range(len(parts))]

@@ -1,10 +1,12 @@
 """Division of training rows among the parts that are fitted to them."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from hyperplanes.estimators.checkpoints import CHECKSUM, Facts
 from hyperplanes.estimators.columns import Columns
 from hyperplanes.estimators.parts import Rows, StoredRows
 from hyperplanes.estimators.scaling import Floats
@@ -25,6 +27,16 @@ class Division(NamedTuple):
     """How the user's columns became numbers."""
     column_attributes: dict[str, Any]
     """``n_features_in_`` and, where the columns have names, ``feature_names_in_``."""
+
+    def facts(self) -> Facts:
+        """What tells these rows from others."""
+        checksum, n_rows = hashlib.sha256(), 0
+        for part in self.parts:
+            for rows in part.blocks():
+                checksum.update(rows.data)
+                n_rows += len(rows)
+        columns = self.column_attributes["n_features_in_"]
+        return {"rows": n_rows, "columns": columns, CHECKSUM: checksum.hexdigest()}
 
 
 def divided_table(table: TrainingTable, cut: Callable[[Floats], Subdomains]) -> Division:

@@ -1,11 +1,11 @@
 """Parts: independent fits, each with the scales of its own rows, that speak the user's units."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import joblib
@@ -22,7 +22,7 @@ from hyperplanes.estimators.scaling import (
     response_scaler,
 )
 from hyperplanes.estimators.tables import merge_copies
-from hyperplanes.inference import Observer, Posterior, Settings, average, fit
+from hyperplanes.inference import Checkpoint, Observer, Posterior, Settings, average, fit
 from hyperplanes.model import Prior, classes, prediction
 from hyperplanes.model.classes import Ballots
 from hyperplanes.model.likelihoods import Bernoulli, Likelihood, Multinomial, Student, Varying
@@ -34,6 +34,10 @@ WORTH = 0.02
 worth the time, and evidences err by as much."""
 MOST_FAILURES = 3
 """How often workers may be killed, and no part be done meanwhile, before it is an error."""
+ROWS_IN_BLOCK = 2**16
+
+CheckpointOf: TypeAlias = Callable[[int, str], Checkpoint]
+"""From the number of a part and the name of a likelihood to the checkpoint of that fit."""
 
 
 class Rows(NamedTuple):
@@ -50,6 +54,11 @@ class Rows(NamedTuple):
         """Give the rows; they are here already."""
         return self
 
+    def blocks(self) -> Iterator[Floats]:
+        """All numbers, some rows at a time."""
+        for start in range(0, len(self.response), ROWS_IN_BLOCK):
+            yield np.column_stack([each[start : start + ROWS_IN_BLOCK] for each in self])
+
 
 class StoredRows(NamedTuple):
     """Training rows of a part that wait in a file for the worker that fits them."""
@@ -65,6 +74,13 @@ class StoredRows(NamedTuple):
             raise FileNotFoundError(f"{self.path} is not on this worker: fit_dataset needs a folder that all share")
         rows = np.fromfile(self.path).reshape(-1, self.n_columns + 1)
         return Rows(*merge_copies(rows, np.ones(len(rows))))
+
+    def blocks(self) -> Iterator[Floats]:
+        """All numbers, some rows at a time."""
+        width = self.n_columns + 1
+        with self.path.open("rb") as file:
+            while len(numbers := np.fromfile(file, count=ROWS_IN_BLOCK * width)):
+                yield numbers.reshape(-1, width)
 
 
 NOISES: Mapping[str, Likelihood | None] = MappingProxyType(
@@ -166,6 +182,8 @@ def fit_part(
     settings: Settings,
     family: Family,
     observe: Observer | None = None,
+    number: int = 0,
+    checkpoint_of: CheckpointOf | None = None,
 ) -> Part:
     """Draw the posterior of some rows with the likelihood that has the largest evidence, see `WORTH`."""
     inputs = input_scaler(rows.inputs, rows.row_weights) if prior.reach == 0 else range_scaler(rows.inputs)
@@ -184,6 +202,7 @@ def fit_part(
             settings=settings,
             likelihood=likelihood,
             observe=observe,
+            checkpoint=None if checkpoint_of is None else checkpoint_of(number, name),
         )
         for name, likelihood in likelihoods.items()
     }
@@ -235,6 +254,7 @@ def fit_parts(
     settings: Settings,
     family: Family,
     n_jobs: int | None,
+    checkpoint_of: CheckpointOf | None = None,
 ) -> Iterator[tuple[int, Part]]:
     """Fit parts side by side, wherever joblib runs them; yields the number of each and its fit, as they are done.
 
@@ -247,7 +267,10 @@ def fit_parts(
     n_failures = 0
     while len(done) < len(parts):
         missing = [number for number in range(len(parts)) if number not in done]
-        jobs = (joblib.delayed(_fit_numbered)(k, seeds[k], parts[k], prior, settings, family) for k in missing)
+        jobs = (
+            joblib.delayed(_fit_numbered)(k, seeds[k], parts[k], prior, settings, family, checkpoint_of)
+            for k in missing
+        )
         try:
             for number, part in joblib.Parallel(n_jobs, backend=backend, return_as=return_as)(jobs):
                 n_failures = 0
@@ -270,6 +293,12 @@ def _active_backend() -> Any:
 
 
 def _fit_numbered(
-    number: int, seed: int, rows: Rows | StoredRows, prior: Prior, settings: Settings, family: Family
+    number: int,
+    seed: int,
+    rows: Rows | StoredRows,
+    prior: Prior,
+    settings: Settings,
+    family: Family,
+    checkpoint_of: CheckpointOf | None,
 ) -> tuple[int, Part]:
-    return number, fit_part(seed, rows.load(), prior, settings, family)
+    return number, fit_part(seed, rows.load(), prior, settings, family, number=number, checkpoint_of=checkpoint_of)

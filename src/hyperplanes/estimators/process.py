@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hyperplanes.estimators import settings as checked
+from hyperplanes.estimators.checkpoints import Checkpoints
 from hyperplanes.estimators.columns import Columns
 from hyperplanes.estimators.decomposition import DECOMPOSITIONS, Decomposition
 from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, judge_time, warn
@@ -108,6 +109,7 @@ class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         settings: Settings,
         family: Family,
         start: float,
+        checkpoints: Checkpoints | None,
         more: dict[str, Any] | None = None,
     ) -> None:
         """Fit, and adopt what was found, with `more` attributes."""
@@ -115,7 +117,11 @@ class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
             left = settings.budget - (time.monotonic() - start)
             settings = replace(settings, budget=max(left, 0.01 * settings.budget))
         prior = checked.read_prior(self.prior, settings.sampler, division.input_range.shape[1])
-        fitted, parts = decomposition.fit(division, prior, settings, family, self._draw_seeds())
+        checkpoint_of, seed = None, None
+        if checkpoints is not None:
+            kept, seed = checkpoints.begin(division.facts()), checkpoints.seed
+            checkpoint_of = None if kept is None else kept.of
+        fitted, parts = decomposition.fit(division, prior, settings, family, self._draw_seeds(seed), checkpoint_of)
         posteriors = [part.posterior for part in parts]
         joined = join_diagnostics([diagnose(part.posterior, part.summary) for part in fitted])
         diagnostics = judge_time(joined, time.monotonic() - start, self.budget)

@@ -55,7 +55,7 @@ class _Steps:
             completed=0.0 if left is None else progress.step / (progress.step + left),
             status=(
                 f"exponent {progress.exponent:.3g}  ESS {progress.ess:.0f}  accepted {progress.acceptance:.0%}  "
-                f"left {'?' if left is None else clock(elapsed * left / progress.step)}"
+                f"left {'?' if left is None else clock(elapsed * left / (progress.step - self._first.step + 1))}"
             ),
         )
 

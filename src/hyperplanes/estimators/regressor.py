@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hyperplanes.estimators import settings as checked
+from hyperplanes.estimators.checkpoints import Folder, open_checkpoints
 from hyperplanes.estimators.datasets import divided_dataset, write_predictions
 from hyperplanes.estimators.decomposition import DOMAINS
 from hyperplanes.estimators.division import divided_table
@@ -101,7 +102,7 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         Smallest and largest value of each of these.
     n_features_in_ : int
         Columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they had names that are all strings.
 
     Examples
@@ -150,7 +151,7 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         self.device = device
         self.noise = noise
 
-    def fit(self, X: Table, y: Table, sample_weight: Table | None = None) -> Self:
+    def fit(self, X: Table, y: Table, sample_weight: Table | None = None, *, checkpoint: Folder | None = None) -> Self:
         """Draw the posterior.
 
         An interrupted fit leaves the estimator as it was.
@@ -164,6 +165,11 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
             Finite numbers.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: a weight of 2 is the same as the row twice.
+        checkpoint : path, optional
+            A folder that keeps how far the fit is, written every few seconds. After a crash the same call goes on from
+            there and ends in the same posterior, bit for bit; once the fit is done, it gives the result at once. A
+            folder of other data or settings is refused. Delete it when you have saved the model. See
+            docs/checkpoints.md.
 
         Returns
         -------
@@ -174,14 +180,24 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         -----
         HyperplanesWarning
             If the fit may not deserve trust; the message says why and what to do.
+        CheckpointWarning
+            If the checkpoint cannot be written; the fit goes on without.
+
+        Raises
+        ------
+        CheckpointError
+            If the checkpoint is of other data or settings, or damaged; the message says what to do.
         """
         start = time.monotonic()
         settings, decomposition = self._inference_settings(), self._decomposition()
         table = read_training_table(self, X, y, sample_weight)
-        self._fit(divided_table(table, decomposition.cut), decomposition, settings, self._family(), start)
+        division, checkpoints = divided_table(table, decomposition.cut), open_checkpoints(checkpoint, self)
+        self._fit(division, decomposition, settings, self._family(), start, checkpoints)
         return self
 
-    def fit_dataset(self, source: Any, target: str, folder: str | PathLike[str] | None = None) -> Self:
+    def fit_dataset(
+        self, source: Any, target: str, folder: Folder | None = None, *, checkpoint: Folder | None = None
+    ) -> Self:
         """Draw the posterior from a data set that need not fit into memory.
 
         Rows are read a chunk at a time and divided into a temporary file for each part; a worker loads the rows of its
@@ -199,6 +215,9 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         folder : path, optional
             Where the temporary files go, as large as the numbers of all rows; a folder that all workers share where
             they are not on this machine. By default the system's.
+        checkpoint : path, optional
+            A folder that keeps how far the fit is, as in `fit`; one that all workers share. Rows are read and divided
+            anew after an interruption.
 
         Returns
         -------
@@ -207,17 +226,18 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
 
         Warns
         -----
-        HyperplanesWarning
+        HyperplanesWarning, CheckpointWarning
             As `fit` does.
         """
         start = time.monotonic()
         checked.one_of("decomposition", self.decomposition, tuple(DOMAINS))
         settings, decomposition = self._inference_settings(), self._decomposition()
-        (seed,), shown = self._draw_seeds()(1), decomposition.shown
+        checkpoints, shown = open_checkpoints(checkpoint, self), decomposition.shown
+        (seed,) = self._draw_seeds(None if checkpoints is None else checkpoints.seed)(1)
         with divided_dataset(
             self, source, target, decomposition.cut, seed=seed, shown=shown, folder=folder
         ) as division:
-            self._fit(division, decomposition, settings, self._family(), start)
+            self._fit(division, decomposition, settings, self._family(), start, checkpoints)
         return self
 
     def _family(self) -> Family:

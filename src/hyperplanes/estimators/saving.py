@@ -88,11 +88,16 @@ def save(estimator: BaseEstimator, file: File) -> None:
     fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_") and name not in settings}
     tree = {
         "estimator": type(estimator).__name__,
-        "written_by": {name: version(name) for name in ("hyperplanes", "numpy", "jax")},
+        "written_by": library_versions(),
         "settings": settings,
         "fitted": fitted,
     }
     write_container(file, *encode(tree, TYPES))
+
+
+def library_versions() -> dict[str, str]:
+    """Of the libraries that numbers depend on."""
+    return {name: version(name) for name in ("hyperplanes", "numpy", "jax")}
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Inference: from scaled data and a prior to a posterior."""
 
 from hyperplanes.inference.averaging import average
+from hyperplanes.inference.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
 from hyperplanes.inference.devices import find_devices, predicting_on
 from hyperplanes.inference.fit import Observer, fit
 from hyperplanes.inference.mcmc import Chain, run_chain
@@ -12,6 +13,9 @@ from hyperplanes.inference.subdomains import Subdomains, balanced_subdomains, ev
 __all__ = [
     "SAMPLERS",
     "Chain",
+    "Checkpoint",
+    "CheckpointError",
+    "CheckpointWarning",
     "Network",
     "Observer",
     "Posterior",

@@ -12,6 +12,7 @@ from jax.typing import DTypeLike
 from numpy.typing import ArrayLike
 
 from hyperplanes import smc
+from hyperplanes.inference.checkpoint import Checkpoint, Standing
 from hyperplanes.inference.compilation import keep_compiled_programs
 from hyperplanes.inference.compound import compound_sampler
 from hyperplanes.inference.devices import computing_on, find_devices
@@ -45,6 +46,7 @@ def fit(
     settings: Settings,
     likelihood: Likelihood | None = None,
     observe: Observer | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Posterior:
     """Sample the posterior by annealed sequential Monte Carlo.
 
@@ -66,6 +68,8 @@ def fit(
         By default Gaussian noise with the same variance everywhere.
     observe : callable, optional
         Called with a `Progress` after every step.
+    checkpoint : Checkpoint, optional
+        Keeps where the annealing stands, and where it goes on from. It does not change the posterior.
     """
     if settings.sampler not in SAMPLERS:
         raise ValueError(f"sampler must be one of {sorted(SAMPLERS)}, got {settings.sampler!r}")
@@ -81,26 +85,33 @@ def fit(
     weights = np.ones(len(rows)) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
     center, prior = lay_out(rows, weights, prior)
     settings = replace(settings, device=settings.device or default_device())
-    with computing_on(find_devices(settings.device)[0]):
+    device = find_devices(settings.device)[0]
+    with computing_on(device):
         data = make_data(rows - center, response, weights)
         key_prior, key_anneal = jax.random.split(key)
         all_stages = stages(data, settings)
-        population = smc.begin(draw_states(key_prior, all_stages[0].rows, prior, settings, likelihood))
-        steps: list[smc.Step] = []
-        hurry = 1.0
-        for number, stage in enumerate(all_stages):
+        first = smc.begin(draw_states(key_prior, all_stages[0].rows, prior, settings, likelihood))
+        at = Standing(first, device.platform)
+        if checkpoint is not None:
+            at = checkpoint.resume(at)
+        start -= at.seconds
+        while at.stage < len(all_stages):
+            stage = all_stages[at.stage]
             if settings.budget is not None:
                 left = settings.budget - (time.monotonic() - start)
-                stage = timed(all_stages[number:], max(left, 0.01 * settings.budget), hurry)
+                stage = timed(
+                    all_stages[at.stage :], max(left, 0.01 * settings.budget), at.hurry, at.population.exponent
+                )
             sampler = make_sampler(stage, prior, settings, likelihood)
-            for last, step in sampler.anneal(key_anneal, population._replace(exponent=0.0), len(steps)):
-                population = last
-                steps.append(step._replace(exponent=stage.share(step.exponent)))
+            for population, step in sampler.anneal(key_anneal, at.population, len(at.steps)):
+                step = step._replace(exponent=stage.share(step.exponent))
+                at = at.after(population, step, sampler.schedule.hurry, time.monotonic() - start)
                 if observe is not None:
-                    seen = steps[-1].exponent, step.ess, step.acceptance, step.n_ancestors
-                    observe(Progress(len(steps), sampler.schedule.n_steps, *seen))
-            hurry = sampler.schedule.hurry
-        return _posterior(population, steps, center, data, prior, settings)
+                    seen = step.exponent, step.ess, step.acceptance, step.n_ancestors
+                    observe(Progress(len(at.steps), sampler.schedule.n_steps, *seen))
+                if checkpoint is not None:
+                    checkpoint.keep(at, at_once=at.stage == len(all_stages))
+        return _posterior(at.population, at.steps, center, data, prior, settings)
 
 
 def make_sampler(stage: Stage, prior: Prior, settings: Settings, likelihood: Likelihood | None) -> Sampler:
@@ -110,9 +121,11 @@ def make_sampler(stage: Stage, prior: Prior, settings: Settings, likelihood: Lik
     return SAMPLERS[settings.sampler](stage, prior, settings)
 
 
-def timed(left: Sequence[Stage], seconds: float, hurry: float) -> Stage:
-    """The first of some stages with its share of the seconds that are left."""
-    return left[0]._replace(seconds=seconds * left[0].cost / sum(stage.cost for stage in left), hurry=hurry)
+def timed(left: Sequence[Stage], seconds: float, hurry: float, exponent: float = 0.0) -> Stage:
+    """The first of some stages, of which an exponent has been reached, with its share of the seconds that are left."""
+    costs = [stage.cost for stage in left]
+    costs[0] *= 1 - left[0].progress(exponent)
+    return left[0]._replace(seconds=seconds * costs[0] / sum(costs), hurry=hurry)
 
 
 def lay_out(inputs: Floats, row_weights: Floats, prior: Prior) -> tuple[Floats, Prior]:

@@ -16,7 +16,8 @@ LARGEST_BLOCK = 4096
 """Rows in a block on a CPU, where the features of a few particles should fit the cache."""
 LARGEST_BLOCK_OF_ACCELERATOR = 65536
 """Where a block should outweigh the time to start its programs."""
-SMALLEST_BLOCK = 64
+SMALLEST_BLOCK = 256
+"""So that small tables of all lengths, such as the folds of a cross-validation, share compiled programs."""
 SHUFFLE = 0
 N_FACTORS = 3
 

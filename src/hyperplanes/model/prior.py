@@ -28,8 +28,8 @@ LOG_VARIANCES = (-23.0, 230.0)
 class Prior:
     """Hyperparameters, for standardised inputs and response, chosen by measurement: see docs/no-tuning.md.
 
-    n ~ u / |u| with u ~ N(0, scales^2), mu ~ Uniform(lowest, 1) * support(n), w ~ N(mean, variance I),
-    sigma^2 ~ IG(shape, scale). The number of hyperplanes is given, or Poisson with a gamma distributed intensity.
+    ``n ~ u / |u|`` with ``u ~ N(0, scales^2)``, ``mu ~ Uniform(lowest, 1) * support(n)``, ``w ~ N(mean, variance I)``,
+    ``sigma^2 ~ IG(shape, scale)``. The number of hyperplanes is given, or Poisson with a gamma distributed intensity.
     """
 
     coefficient_mean: float = 0.0

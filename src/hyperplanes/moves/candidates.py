@@ -104,7 +104,7 @@ def choose_candidate(
         none = vacancy.rest.log_evidence + jnp.log(N_CANDIDATES) - log_odds
         log_weights = jnp.append(log_weights, none)
     totals = jnp.cumsum(jnp.exp(log_weights - log_weights.max()))
-    chosen = jnp.searchsorted(totals, draws[1] * totals[-1], side="right")
+    chosen = jnp.searchsorted(totals, draws[1] * totals[-1], side="right", method="compare_all")
     plane, attends = jax.tree.map(lambda leaf: leaf[chosen], candidates)
     moved = jnp.where(was_there, chosen > 0, is_present(plane.normals)) & jnp.isfinite(totals[-1])
     feature, row = feature_and_row(plane, vacancy, work.features, data)
@@ -197,7 +197,8 @@ def _draw(draws: jax.Array, guesses: Guesses, columns: jax.Array, shares: jax.Ar
     guessed, few = which < 1, which > 2
     guess = jnp.minimum((N_GUESSES * which).astype(int), N_GUESSES - 1)
     totals = jnp.cumsum(columns)
-    chosen = jnp.searchsorted(totals, draws[:, 2 * p + 1 : 2 * p + 3] * totals[-1], side="right")
+    picks = draws[:, 2 * p + 1 : 2 * p + 3] * totals[-1]
+    chosen = jnp.searchsorted(totals, picks, side="right", method="compare_all")
     chosen = chosen.at[:, 1].set(jnp.where(which > 2.5, chosen[:, 0], chosen[:, 1]))
     attends = jnp.where(few[:, None], jax.nn.one_hot(chosen, p).any(axis=1), draws[:, p : 2 * p] < shares)
     scales = prior.scales(attends)

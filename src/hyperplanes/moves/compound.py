@@ -11,8 +11,8 @@ import jax.numpy as jnp
 
 from hyperplanes.model import Data, Particle, Prior
 from hyperplanes.model.features import EXACT
-from hyperplanes.model.likelihoods import Likelihood, Unknowns, output_of, with_output
-from hyperplanes.model.likelihoods.rows import unscaled
+from hyperplanes.model.likelihoods import Likelihood, Unknowns, functions_of, output_of, with_output
+from hyperplanes.model.likelihoods.rows import unscaled, values
 from hyperplanes.model.likelihoods.varying import log_likelihood_of_spread, rows_around, squared_errors
 from hyperplanes.moves.candidates import candidate_draws, choose_candidate
 from hyperplanes.moves.gibbs import draw_hyperparameters, draw_output_layer
@@ -69,18 +69,20 @@ def compound_round(
     """
     key_outputs, key_spread, key_shape = jax.random.split(key, 3)
 
-    def move_output(unknowns: Unknowns, item: tuple[jax.Array, jax.Array]) -> tuple[Unknowns, jax.Array]:
-        output, key = item
+    def move_output(
+        carry: tuple[Unknowns, jax.Array], item: tuple[jax.Array, jax.Array]
+    ) -> tuple[tuple[Unknowns, jax.Array], jax.Array]:
+        (unknowns, functions), (output, key) = carry, item
         key_auxiliaries, key_round = jax.random.split(key)
-        rows = likelihood.given_auxiliaries(key_auxiliaries, unknowns, output, data, exponent)
+        rows = likelihood.given_auxiliaries(key_auxiliaries, unknowns, functions, output, data, exponent)
         state = make_state(output_of(unknowns, output), rows)
         known = {"unknown_number": unknown_number, "unknown_noise": likelihood.unknown_noise}
         (network, _), accepted = one_round(key_round, state, jnp.float64(1.0), rows, prior, visits.outputs, **known)
-        return with_output(unknowns, output, network), accepted
+        return (with_output(unknowns, output, network), functions.at[output].set(values(network, data))), accepted
 
     n_outputs = len(unknowns.outputs.noise_variance)
     items = jnp.arange(n_outputs), jax.random.split(key_outputs, n_outputs)
-    unknowns, accepted = jax.lax.scan(move_output, unknowns, items)
+    (unknowns, _), accepted = jax.lax.scan(move_output, (unknowns, functions_of(unknowns, data)), items)
     if unknowns.spread is not None:
         spread, _ = spread_round(
             key_spread,

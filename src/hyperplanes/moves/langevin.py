@@ -95,7 +95,7 @@ def _nowhere(vacancy: Vacancy, data: Data) -> Local:
 def _choose_active(draw: jax.Array, products: jax.Array) -> jax.Array:
     """One of the units with an active row, each as likely; the first unit where there is none."""
     active = jnp.cumsum(jnp.diagonal(products)[1:-1] > 0)
-    return jnp.searchsorted(active, draw * active[-1], side="right") * (active[-1] > 0)
+    return jnp.searchsorted(active, draw * active[-1], side="right", method="compare_all") * (active[-1] > 0)
 
 
 def _propose(local: Local, size: jax.Array, noise: jax.Array) -> jax.Array:

@@ -159,7 +159,7 @@ STUDIES: dict[str, Study] = {
             },
             _simulated(touching=True),
             repeats=100,
-            fewer=SLOW,
+            fewer={**SLOW, **_slow_sizes(*SIZES, (2000, 100))},
         ),
         Study(
             "sim2",

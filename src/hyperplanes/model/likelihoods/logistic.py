@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from hyperplanes.model.data import Data
 from hyperplanes.model.likelihoods.polya_gamma import draw_polya_gamma
 from hyperplanes.model.likelihoods.rows import gaussian_rows, responses, row_weights, values
-from hyperplanes.model.likelihoods.unknowns import Unknowns, output_of
+from hyperplanes.model.likelihoods.unknowns import Unknowns, functions_of, output_of
 from hyperplanes.model.prior import Prior
 
 LARGEST_RESPONSE = 1e3
@@ -36,10 +36,16 @@ class Bernoulli:
         return jnp.sum(row_weights(data) * jax.nn.log_sigmoid(signed), dtype=jnp.float64)
 
     def given_auxiliaries(
-        self, key: jax.Array, unknowns: Unknowns, output: jax.Array | int, data: Data, exponent: jax.Array
+        self,
+        key: jax.Array,
+        unknowns: Unknowns,
+        functions: jax.Array,
+        output: jax.Array | int,
+        data: Data,
+        exponent: jax.Array,
     ) -> Data:
         """Rows given Pólya-Gamma variables."""
-        return _logistic_rows(key, values(output_of(unknowns, output), data), 0.0, responses(data), data, exponent)
+        return _logistic_rows(key, functions[output], 0.0, responses(data), data, exponent)
 
     def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array, prior: Prior) -> Unknowns:
         """There is nothing to draw."""
@@ -61,28 +67,28 @@ class Multinomial:
 
     def log_likelihood(self, unknowns: Unknowns, data: Data) -> jax.Array:
         """Log likelihood of all rows."""
-        log_odds = _all_values(unknowns, data)
+        log_odds = functions_of(unknowns, data)
         chosen = jnp.take_along_axis(log_odds, _classes(data)[None], axis=0)[0]
         return jnp.sum(row_weights(data) * (chosen - jax.nn.logsumexp(log_odds, axis=0)), dtype=jnp.float64)
 
     def given_auxiliaries(
-        self, key: jax.Array, unknowns: Unknowns, output: jax.Array | int, data: Data, exponent: jax.Array
+        self,
+        key: jax.Array,
+        unknowns: Unknowns,
+        functions: jax.Array,
+        output: jax.Array | int,
+        data: Data,
+        exponent: jax.Array,
     ) -> Data:
         """Rows given Pólya-Gamma variables: against all others together a class is one of two."""
-        log_odds = _all_values(unknowns, data)
-        is_other = jnp.arange(len(log_odds)) != output
-        others = jax.nn.logsumexp(jnp.where(is_other[:, None, None], log_odds, -jnp.inf), axis=0)
-        is_class = (_classes(data) == output).astype(log_odds.dtype)
-        return _logistic_rows(key, log_odds[output] - others, others, is_class, data, exponent)
+        is_other = jnp.arange(len(functions)) != output
+        others = jax.nn.logsumexp(jnp.where(is_other[:, None, None], functions, -jnp.inf), axis=0)
+        is_class = (_classes(data) == output).astype(functions.dtype)
+        return _logistic_rows(key, functions[output] - others, others, is_class, data, exponent)
 
     def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array, prior: Prior) -> Unknowns:
         """There is nothing to draw."""
         return unknowns
-
-
-def _all_values(unknowns: Unknowns, data: Data) -> jax.Array:
-    found: jax.Array = jax.lax.map(lambda network: values(network, data), unknowns.outputs)
-    return found
 
 
 def _classes(data: Data) -> jax.Array:

@@ -10,8 +10,8 @@ from jax.scipy.special import gammaln
 
 from hyperplanes.model.data import Data
 from hyperplanes.model.likelihoods.polya_gamma import draw_gammas
-from hyperplanes.model.likelihoods.rows import gaussian_rows, responses, row_weights, values
-from hyperplanes.model.likelihoods.unknowns import Unknowns, output_of, with_output
+from hyperplanes.model.likelihoods.rows import gaussian_rows, responses, row_weights
+from hyperplanes.model.likelihoods.unknowns import Unknowns, functions_of, output_of, with_output
 from hyperplanes.model.prior import LOG_VARIANCES, Prior
 from hyperplanes.process import normal_quantiles, uniforms
 
@@ -42,13 +42,20 @@ class Student:
 
     def log_likelihood(self, unknowns: Unknowns, data: Data) -> jax.Array:
         """Log likelihood of all rows."""
-        return self._log_density(unknowns.degrees, *_standardised(unknowns, data), data)
+        functions = functions_of(unknowns, data)
+        return self._log_density(unknowns.degrees, *_standardised(unknowns, functions[0], data), data)
 
     def given_auxiliaries(
-        self, key: jax.Array, unknowns: Unknowns, output: jax.Array | int, data: Data, exponent: jax.Array
+        self,
+        key: jax.Array,
+        unknowns: Unknowns,
+        functions: jax.Array,
+        output: jax.Array | int,
+        data: Data,
+        exponent: jax.Array,
     ) -> Data:
         """Rows given precisions: (1 + u)^-a is the mean of exp(-lambda u) over lambda ~ Gamma(a)."""
-        squares, _ = _standardised(unknowns, data)
+        squares, _ = _standardised(unknowns, functions[0], data)
         degrees, counts = unknowns.degrees, (exponent * row_weights(data)).astype(squares.dtype)
         shapes = 0.5 * (degrees + 1).astype(squares.dtype) * jnp.maximum(counts, 1e-30)
         precisions = 2 * draw_gammas(key, shapes) / (degrees.astype(squares.dtype) + squares)
@@ -58,7 +65,7 @@ class Student:
     def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array, prior: Prior) -> Unknowns:
         """Move degrees of freedom and noise variance, with the precisions of rows integrated out."""
         network = output_of(unknowns, 0)
-        squares, noise_variance = _standardised(unknowns, data)
+        squares, noise_variance = _standardised(unknowns, functions_of(unknowns, data)[0], data)
 
         def log_target(position: jax.Array) -> jax.Array:
             """Of the logarithms of the degrees beyond the fewest, and of the noise variance over what it was."""
@@ -98,8 +105,8 @@ class Student:
         return data.n_rows * (constant - 0.5 * jnp.log(noise_variance)) - 0.5 * (degrees + 1) * tails
 
 
-def _standardised(unknowns: Unknowns, data: Data) -> tuple[jax.Array, jax.Array]:
+def _standardised(unknowns: Unknowns, function: jax.Array, data: Data) -> tuple[jax.Array, jax.Array]:
     """Squares of the errors of each row over the noise variance, and that variance."""
-    network = output_of(unknowns, 0)
-    errors = responses(data) - values(network, data)
-    return errors**2 / network.noise_variance.astype(errors.dtype), network.noise_variance
+    noise_variance = unknowns.outputs.noise_variance[0]
+    errors = responses(data) - function
+    return errors**2 / noise_variance.astype(errors.dtype), noise_variance

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 
 from hyperplanes.model.data import Data
+from hyperplanes.model.likelihoods.rows import values
 from hyperplanes.model.prior import Particle, Prior, draw_prior, spread_prior
 
 
@@ -48,9 +49,18 @@ class Likelihood(Hashable, Protocol):
         """Log likelihood of all rows."""
 
     def given_auxiliaries(
-        self, key: jax.Array, unknowns: Unknowns, output: jax.Array | int, data: Data, exponent: jax.Array
+        self,
+        key: jax.Array,
+        unknowns: Unknowns,
+        functions: jax.Array,
+        output: jax.Array | int,
+        data: Data,
+        exponent: jax.Array,
     ) -> Data:
-        """Rows for which `gaussian` with exponent 1 is the likelihood to an exponent in one output, given the rest."""
+        """Rows for which `gaussian` with exponent 1 is the likelihood to an exponent in one output, given the rest.
+
+        `functions` are those of the unknowns, see `functions_of`.
+        """
 
     def draw_shape(self, key: jax.Array, unknowns: Unknowns, data: Data, exponent: jax.Array, prior: Prior) -> Unknowns:
         """Draw what else the noise has, with auxiliary variables integrated out."""
@@ -84,6 +94,12 @@ def draw_unknowns(
 def spread_of(unknowns: Unknowns) -> Particle:
     """The network of the spread, where there is one."""
     return cast(Particle, unknowns.spread)
+
+
+def functions_of(unknowns: Unknowns, data: Data) -> jax.Array:
+    """All outputs of one particle at each row, (n_outputs, n_blocks, block); 0 for rows that do not count."""
+    found: jax.Array = jax.lax.map(lambda network: values(network, data), unknowns.outputs)
+    return found
 
 
 def output_of(unknowns: Unknowns, output: jax.Array | int) -> Particle:

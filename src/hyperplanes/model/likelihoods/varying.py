@@ -36,7 +36,13 @@ class Varying:
         return log_likelihood_of_spread(values(spread_of(unknowns), data), squared_errors(unknowns, data), data)
 
     def given_auxiliaries(
-        self, key: jax.Array, unknowns: Unknowns, output: jax.Array | int, data: Data, exponent: jax.Array
+        self,
+        key: jax.Array,
+        unknowns: Unknowns,
+        functions: jax.Array,
+        output: jax.Array | int,
+        data: Data,
+        exponent: jax.Array,
     ) -> Data:
         """Rows given the spread."""
         precisions = row_weights(data) * jnp.exp(-2 * bounded(values(spread_of(unknowns), data)))

@@ -15,6 +15,8 @@ Table: TypeAlias = Any
 """Whatever scikit-learn reads as numbers: an array, nested lists, a pandas or polars data frame or series."""
 
 FEWEST_ROWS = 2
+WEIGHTS = (1e-12, 1e12)
+"""Least and most that a row may count which counts at all: sums of more or less would be rounded away."""
 NOT_NUMBERS = ("could not convert string to float", "float() argument must be")
 """How numpy begins to complain of text and of other objects."""
 TIMES = ("date", "time", "duration", "period")
@@ -69,6 +71,12 @@ def read_training_table(estimator: BaseEstimator, X: Table, y: Table, sample_wei
     numbers, response = read_numbers(reader, X, y, categories, reset=True, ensure_min_samples=FEWEST_ROWS)
     if np.count_nonzero(counted) < FEWEST_ROWS:
         raise ValueError(f"sample_weight must be positive for at least {FEWEST_ROWS} rows")
+    least, most = weights[counted].min(), weights[counted].max()
+    if least < WEIGHTS[0] or most > WEIGHTS[1]:
+        raise ValueError(
+            f"sample_weight must be 0, or between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}, got {least:g} to {most:g}: "
+            "it says how often each row counts"
+        )
     columns = learn_columns(numbers[counted], weights[counted], categories)
     rows = np.column_stack([columns.fill(numbers[counted]), response[counted]])
     return TrainingTable(*merge_copies(rows, weights[counted]), columns, column_attributes(reader))

@@ -11,6 +11,9 @@ from hypothesis.extra.numpy import arrays
 
 from hyperplanes import HyperplaneProcessClassifier, HyperplaneProcessRegressor, HyperplanesWarning
 
+# scikit-learn adds up what it checks, and infinities of both signs have no sum
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in reduce:RuntimeWarning")
+
 SMALL = {"n_hyperplanes": 2, "n_particles": 8, "n_steps": 2, "random_state": 0}
 REGRESSORS = [HyperplaneProcessRegressor(**SMALL, noise=noise) for noise in ("constant", "varying", "student")]
 CLASSIFIER = HyperplaneProcessClassifier(**SMALL)

@@ -17,6 +17,8 @@ Table: TypeAlias = Any
 FEWEST_ROWS = 2
 WEIGHTS = (1e-12, 1e12)
 """Least and most that a row may count which counts at all: sums of more or less would be rounded away."""
+LARGEST_RESPONSE = 1e200
+"""Predictions far from the rows should not overflow either."""
 NOT_NUMBERS = ("could not convert string to float", "float() argument must be")
 """How numpy begins to complain of text and of other objects."""
 TIMES = ("date", "time", "duration", "period")
@@ -130,6 +132,8 @@ def read_numbers(
         )
     if response.dtype.kind not in "biuf":
         raise ValueError(f"y must hold numbers, got values of type {response.dtype}")
+    if np.abs(response).max(initial=0) > LARGEST_RESPONSE:
+        raise ValueError(f"y must be at most {LARGEST_RESPONSE:g} in size, got {np.abs(response).max():g}: rescale it")
     return numbers, np.asarray(response, dtype=np.float64)
 
 

@@ -135,10 +135,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         sample_weight : array-like of shape (n,), optional
             How often each row counts: a weight of 2 is the same as the row twice.
         checkpoint : path, optional
-            A folder that keeps how far the fit is, written every few seconds. After a crash the same call goes on from
-            there and ends in the same posterior, bit for bit; once the fit is done, it gives the result at once. A
-            folder of other data or settings is refused. Delete it when you have saved the model. See
-            docs/checkpoints.md.
+            A folder that keeps how far the fit is, as of the regressor.
 
         Returns
         -------
@@ -150,12 +147,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         HyperplanesWarning
             If the fit may not deserve trust; the message says why and what to do.
         CheckpointWarning
-            If the checkpoint cannot be written; the fit goes on without.
-
-        Raises
-        ------
-        CheckpointError
-            If the checkpoint is of other data or settings, or damaged; the message says what to do.
+            As of the regressor, which raises the same `CheckpointError` too.
         """
         start = time.monotonic()
         settings, decomposition = self._inference_settings(), self._decomposition()

@@ -129,7 +129,7 @@ def test_claims_say_yes_no_or_not_run(tmp_path):
         keep(tmp_path, ("sim2", "p5m5", "lm", repeat), test_rmse=0.2 + 0.01 * repeat)
         keep(tmp_path, ("sim2", "p5m5", "svm_r", repeat), test_rmse=0.05)
     found = claims(results_of(tmp_path))
-    assert [claim.holds for claim in found] == [True, False, False, None, None, None, True]
+    assert [claim.holds for claim in found] == [True, False, False, None, None, None, True, None]
     assert found[2].found == "1 of 2 that were run; not on p5m5 against svm_r (p = 1)"
     assert found[6].found == "0.1000 (0.0000) [2]"
 

@@ -17,7 +17,7 @@ Table: TypeAlias = Any
 FEWEST_ROWS = 2
 WEIGHTS = (1e-12, 1e12)
 """Least and most that a row may count which counts at all: sums of more or less would be rounded away."""
-LARGEST_RESPONSE = 1e200
+LARGEST_RESPONSE = 1e250
 """Predictions far from the rows should not overflow either."""
 NOT_NUMBERS = ("could not convert string to float", "float() argument must be")
 """How numpy begins to complain of text and of other objects."""

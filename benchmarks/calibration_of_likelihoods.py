@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from hyperplanes.experiments.calibration import uniform_p_values
-from hyperplanes.experiments.calibration_of_likelihoods import LIKELIHOODS, rank_of_truth
+from hyperplanes.experiments.calibration_of_likelihoods import LIKELIHOODS, PRIORS, rank_of_truth
 from hyperplanes.experiments.cells import read_json, stored, take_shard
 
 
-def run_cell(name: str, truth: int) -> dict[str, Any]:
+def run_cell(prior: str, name: str, truth: int) -> dict[str, Any]:
     start = time.perf_counter()
-    found = rank_of_truth(name, zlib.crc32(f"{name} {truth}".encode()))
+    found = rank_of_truth(name, zlib.crc32(f"{name} {truth}".encode()), PRIORS[prior])
     return {"likelihood": name, "truth": truth, "ranks": found, "seconds": time.perf_counter() - start}
 
 
@@ -43,15 +43,16 @@ def show(name: str, summary: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=LIKELIHOODS, default=list(LIKELIHOODS))
+    parser.add_argument("--prior", choices=PRIORS, default="narrow")
     parser.add_argument("--truths", type=int, default=400, help="for each likelihood")
     parser.add_argument("--shard", default="1/1", help="k/n: compute the k-th of n shares of the truths")
     parser.add_argument("--report", action="store_true", help="compute nothing")
     parser.add_argument("--cells", type=Path, default=Path("benchmarks/cells/calibration_of_likelihoods"))
     options = parser.parse_args()
     all_cells = [(name, truth) for truth in range(options.truths) for name in options.only]
-    files = {cell: options.cells / f"{cell[0]}-{cell[1]:04d}.json" for cell in all_cells}
+    files = {cell: options.cells / options.prior / f"{cell[0]}-{cell[1]:04d}.json" for cell in all_cells}
     for cell in [] if options.report else take_shard(all_cells, options.shard):
-        stored(files[cell], partial(run_cell, *cell))
+        stored(files[cell], partial(run_cell, options.prior, *cell))
     report = {}
     for name in options.only:
         there = [read_json(file) for cell, file in files.items() if cell[0] == name and file.exists()]

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from scipy.special import log_softmax
 
 from hyperplanes.model import Data, Particle, Prior, draw_prior, make_data
@@ -26,7 +26,7 @@ from hyperplanes.model.likelihoods.polya_gamma import (
     ratios_of_others,
 )
 from hyperplanes.model.likelihoods.rows import responses, row_weights, values
-from hyperplanes.model.likelihoods.varying import rows_around
+from hyperplanes.model.likelihoods.varying import SHIFT_VARIANCE, rows_around, shifted
 from p_values import LEVEL, mean_p_value
 
 N_ROWS = 7
@@ -124,6 +124,28 @@ def test_rows_around_a_reference_have_the_gradient_and_the_mean_curvature_of_the
     expected = 0.7 * weights * (np.asarray(squares * jnp.exp(-2 * reference))[0, :N_ROWS] - 1)
     np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(rows.inputs[0, -1, :N_ROWS] ** 2, 1.4 * weights)
+
+
+@pytest.mark.parametrize("level", [-9.0, 0.0, 6.0])
+@pytest.mark.parametrize("exponent", [1e-3, 1.0])
+def test_a_reference_is_shifted_to_the_level_of_the_errors(rng, level, exponent):
+    data, _, _, weights = make_rows(rng, "varying")
+    reference = jnp.asarray(rng.normal(0, 0.3, size=data.response.shape))
+    squares = jnp.asarray(rng.chisquare(1, size=data.response.shape)) * jnp.exp(2 * (reference + level))
+    ratios = np.asarray(squares * jnp.exp(-2 * reference))[0, :N_ROWS]
+
+    def misfit(shift: float) -> float:
+        return exponent * weights @ (shift + 0.5 * ratios * np.exp(-2 * shift)) + 0.5 * shift**2 / SHIFT_VARIANCE
+
+    found = shifted(reference, squares, data, jnp.float64(exponent)) - reference
+    best = optimize.minimize_scalar(misfit, bounds=(-12, 12), method="bounded", options={"xatol": 1e-9}).x
+    np.testing.assert_allclose(found, best, atol=1e-6)
+
+
+def test_without_a_likelihood_a_reference_stays(rng):
+    data, _, _, _ = make_rows(rng, "varying")
+    reference = jnp.ones(data.response.shape)
+    np.testing.assert_array_equal(shifted(reference, jnp.zeros_like(reference), data, jnp.float64(0.0)), reference)
 
 
 @pytest.mark.parametrize("shape", [0.02, 0.7, 1.0, 4.5])

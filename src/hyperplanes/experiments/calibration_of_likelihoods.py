@@ -1,6 +1,7 @@
 """Simulation-based calibration of fits with every likelihood, one truth at a time: see `calibration`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,6 +37,8 @@ PRIOR = Prior(
     reach=1.2,
     inattention=0.2,
 )
+PRIORS = {"narrow": PRIOR, "wide": replace(PRIOR, coefficient_shape=0.5, intercept_variance=10.0)}
+"""Wide is as wide as that of fits by default, for the spread of noise too: truths of a spread between 1e-5 and 1e5."""
 SETTINGS = Settings(n_hyperplanes=N_HYPERPLANES)
 MAX_BYTES = 2**30
 
@@ -58,7 +61,7 @@ class Draws(NamedTuple):
         return Draws(self.outputs[:, which], some, self.degrees[which], self.noise_variance[which])
 
 
-def rank_of_truth(name: str, seed: int) -> dict[str, float]:
+def rank_of_truth(name: str, seed: int, prior: Prior = PRIOR) -> dict[str, float]:
     """Ranks of one truth among the particles of a fit to a response that was drawn given it.
 
     Parameters
@@ -67,28 +70,30 @@ def rank_of_truth(name: str, seed: int) -> dict[str, float]:
         Of a likelihood in `LIKELIHOODS`.
     seed : int
         Of truth, response and fit.
+    prior : Prior, optional
+        Of truth and fit.
     """
     key_truth, key_response, key_fit = jax.random.split(jax.random.key(seed), 3)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key_response)))
-    truth = draw_from_prior(key_truth, name, 1)
+    truth = draw_from_prior(key_truth, name, 1, prior)
     response = draw_response(rng, name, truth)
-    posterior = fit(key_fit, INPUTS, response, prior=PRIOR, settings=SETTINGS, likelihood=LIKELIHOODS[name])
+    posterior = fit(key_fit, INPUTS, response, prior=prior, settings=SETTINGS, likelihood=LIKELIHOODS[name])
     return ranks_among(rng, name, truth, response, draws_of_posterior(posterior), np.exp(posterior.log_weights))
 
 
-def draw_from_prior(key: jax.Array, name: str, n_draws: int) -> Draws:
+def draw_from_prior(key: jax.Array, name: str, n_draws: int, prior: Prior = PRIOR) -> Draws:
     """Independent draws from the prior."""
     with jax.enable_x64(True):
-        drawn = _draw_unknowns(jax.random.split(key, n_draws), name)
+        drawn = _draw_unknowns(jax.random.split(key, n_draws), prior, name)
         n_outputs = LIKELIHOODS[name].n_outputs
         networks = [jax.tree.map(lambda leaf, k=k: np.asarray(leaf[:, k]), drawn.outputs) for k in range(n_outputs)]
         return _make_draws(networks, drawn.spread, np.asarray(drawn.degrees), networks[0].noise_variance)
 
 
-@partial(jax.jit, static_argnums=1, compiler_options=QUICK_TO_COMPILE)
-def _draw_unknowns(keys: jax.Array, name: str) -> Any:
+@partial(jax.jit, static_argnames="name", compiler_options=QUICK_TO_COMPILE)
+def _draw_unknowns(keys: jax.Array, prior: Prior, name: str) -> Any:
     shapes = N_HYPERPLANES, INPUTS.shape[1], np.float64
-    return jax.vmap(lambda key: draw_unknowns(key, LIKELIHOODS[name], PRIOR, *shapes, unknown_number=False))(keys)
+    return jax.vmap(lambda key: draw_unknowns(key, LIKELIHOODS[name], prior, *shapes, unknown_number=False))(keys)
 
 
 def draws_of_posterior(posterior: Posterior) -> Draws:

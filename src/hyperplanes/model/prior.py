@@ -119,15 +119,7 @@ def paper_prior(n_columns: int) -> Prior:
 
 def spread_prior(prior: Prior) -> Prior:
     """Of the network of the log standard deviation of the noise, beside one of the response: see docs/noise.md."""
-    return replace(
-        prior,
-        coefficient_mean=0.0,
-        coefficient_variance=1.0,
-        coefficient_shape=0.5,
-        intercept_variance=10.0,
-        number_mean=5.0,
-        number_shape=1.0,
-    )
+    return replace(prior, coefficient_mean=0.0, coefficient_variance=1.0, number_mean=5.0, number_shape=1.0)
 
 
 class Particle(NamedTuple):

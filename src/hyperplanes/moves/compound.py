@@ -13,7 +13,7 @@ from hyperplanes.model import Data, Particle, Prior
 from hyperplanes.model.features import EXACT
 from hyperplanes.model.likelihoods import Likelihood, Unknowns, functions_of, output_of, with_output
 from hyperplanes.model.likelihoods.rows import unscaled, values
-from hyperplanes.model.likelihoods.varying import log_likelihood_of_spread, rows_around, squared_errors
+from hyperplanes.model.likelihoods.varying import log_likelihood_of_spread, rows_around, shifted, squared_errors
 from hyperplanes.moves.candidates import candidate_draws, choose_candidate
 from hyperplanes.moves.gibbs import draw_hyperparameters, draw_output_layer
 from hyperplanes.moves.langevin import langevin_draws, langevin_one
@@ -122,13 +122,13 @@ def spread_round(
 ) -> tuple[Particle, jax.Array]:
     """Move the network of the log standard deviation, given the squared errors of the rows, (n_blocks, block).
 
-    Around a reference, which must not depend on this particle, its likelihood is about Gaussian. Each move of a
+    Around a reference, which must not depend on this network, its likelihood is about Gaussian. Each move of a
     hyperplane, and a draw of all coefficients after it, is reversible for the Gaussian likelihood; it is accepted with
     the probability that makes it exact for the true one (the surrogate transition method: Liu 2001, section 9.4.3).
     Returns the share that was.
     """
     key_candidates, key_visits, key_draws, key_scales, key_attends = jax.random.split(key, 5)
-    rows = rows_around(reference, squares, data, exponent)
+    rows = rows_around(shifted(reference, squares, data, exponent), squares, data, exponent)
     known, one = prior.given(spread), jnp.float64(1.0)
     m, p = spread.normals.shape
     n_candidates = -(-m // UNITS_A_CANDIDATE)

@@ -222,6 +222,23 @@ def test_a_model_of_classes_predicts_probabilities(flowers, capsys):
     assert "'=bellis" in set(found["class"])
 
 
+@pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
+def test_classes_beyond_memory(flowers, monkeypatch):
+    pd.read_csv(flowers).to_parquet("flowers.parquet")
+    monkeypatch.delattr("hyperplanes.cli.fit._fit_table")
+    arguments = ["--decomposition", "domain", "--n-parts", "2", "--jobs", "1", "--out", "m.safetensors"]
+    assert cli.main(["fit", "flowers.parquet", "--target", "kind", *CLASSES, *arguments]) == 0
+    model = hyperplanes.load("m.safetensors")
+    assert len(model.parts_) == 2
+    monkeypatch.delattr("hyperplanes.cli.predict._Predictions")
+    assert cli.main(["predict", "m.safetensors", "flowers.parquet", "--out", "found.parquet"]) == 0
+    found, inputs = pd.read_parquet("found.parquet"), pd.read_csv(flowers)[["length"]]
+    assert found["class"].tolist() == model.predict(inputs).tolist()
+    names = [f"probability[{label}]" for label in ["=bellis", "aster", "crocus"]]
+    np.testing.assert_array_equal(found[names], model.predict_proba(inputs))
+    assert cli.main(["predict", "m.safetensors", "flowers.parquet", "--keep", "class"]) == 2
+
+
 def test_text_as_a_target_needs_to_be_told_apart(flowers, capsys):
     assert cli.main(["fit", str(flowers), "--target", "kind", "--out", "m.safetensors"]) == 1
     assert "must hold finite numbers, got '=bellis' in row 1; --classes learns classes" in capsys.readouterr().err

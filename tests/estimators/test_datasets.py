@@ -12,8 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.utils import compute_sample_weight
 
-from hyperplanes import HyperplanesWarning
+from hyperplanes import HyperplaneProcessClassifier, HyperplanesWarning, load
 from hyperplanes.estimators import datasets
 from hyperplanes.estimators.division import divided_table
 from hyperplanes.estimators.tables import read_training_table
@@ -90,6 +91,13 @@ def assert_same(found, expected):
             assert_same(one, other)
     else:
         np.testing.assert_array_equal(found, expected)
+
+
+def divide_labels_in_memory(classifier, table, *, cut=IN_THREE):
+    classes, numbers = np.unique(table["price"].to_numpy(), return_inverse=True)
+    weights = compute_sample_weight(classifier.class_weight, table["price"])
+    division = divided_table(read_training_table(classifier, table.drop(columns="price"), numbers, weights), cut)
+    return division._replace(classes=classes)
 
 
 def assert_same_fit(found, expected):
@@ -189,6 +197,7 @@ def test_a_sample_is_uniform(rng, monkeypatch):
         sample = datasets.Sample(np.empty(0), np.empty((0, 1)))
         for chunk in np.split(np.arange(100.0)[:, None], [10, 70]):
             sample = sample.join(rng, chunk)
+        assert np.all(np.diff(sample.rows[:, 0]) > 0)  # sums of weights are those of the table in memory
         counts[sample.rows[:, 0].astype(int)] += 1
     assert counts.sum() == 400 * 50
     assert np.abs(counts - 200).max() < 5 * np.sqrt(400 * 0.25)
@@ -370,3 +379,139 @@ def test_without_pyarrow_the_error_says_what_to_install(stored, regressor, monke
     monkeypatch.setitem(sys.modules, "pyarrow.dataset", None)
     with pytest.raises(ImportError, match=r'pip install "hyperplanes\[parquet\]"'):
         regressor.fit_dataset(stored, "price")
+
+
+BANDS = np.array(["low", "medium", "high"])
+
+
+@pytest.fixture
+def classifier():
+    return make_classifier()
+
+
+def make_classifier(**settings):
+    tiny = {"n_hyperplanes": 2, "n_particles": 40, "random_state": 0, "n_jobs": 1, "n_steps": 8}
+    return HyperplaneProcessClassifier(decomposition="domain", n_parts=3, **tiny, **settings)
+
+
+@pytest.fixture(scope="module")
+def bands(table):
+    """Numbers of three classes, of which there is but one where the width is small."""
+    return np.digitize(table["price"], [0.3, 1.0])
+
+
+@pytest.fixture(scope="module")
+def labelled(table, bands):
+    return table.assign(price=BANDS[bands])
+
+
+@pytest.fixture(scope="module")
+def classes_in_memory(labelled):
+    """Fitted; no test may change it."""
+    with pytest.warns(HyperplanesWarning):  # so few steps
+        model = make_classifier(class_weight="balanced").fit(labelled.drop(columns="price"), labelled["price"])
+    return model
+
+
+@pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
+def test_classes_in_parquet_give_the_fit_of_the_table_in_memory(labelled, classes_in_memory, tmp_path):
+    path, model = store(labelled, tmp_path / "labelled.parquet"), make_classifier(class_weight="balanced")
+    assert set(divide(model, path).parts[0].response) == {1}  # of "high", "low", "medium"
+    assert_same_fit(model.fit_dataset(path, "price"), classes_in_memory)
+    assert model.classes_.tolist() == classes_in_memory.classes_.tolist() == ["high", "low", "medium"]
+    model.save(tmp_path / "model.safetensors")
+    assert_same_fit(load(tmp_path / "model.safetensors"), classes_in_memory)
+
+
+@pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
+def test_truth_values_of_a_dask_data_frame_give_the_fit_of_the_table_in_memory(table, bands, classifier):
+    yes_or_no = table.assign(price=bands == 0)
+    expected = make_classifier().fit(table.drop(columns="price"), yes_or_no["price"])
+    assert_same_fit(classifier.fit_dataset(dd.from_pandas(yes_or_no, npartitions=4), "price"), expected)
+    np.testing.assert_array_equal(classifier.classes_, [False, True])
+    np.testing.assert_allclose(classifier.predict_proba(table[:5].drop(columns="price")).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {7: 0.3, 8: 2.0, 9: 1.7}])
+@pytest.mark.parametrize("kind", ["int8", "float32", "Int64", "category"])
+def test_numbers_and_weights_of_classes(kind, class_weight, table, bands, tmp_path):
+    numbered = table.assign(price=pd.Series(bands + 7).astype(kind))
+    model, path = make_classifier(class_weight=class_weight), store(numbered, tmp_path / "numbered.parquet")
+    expected = divide_labels_in_memory(model, numbered.assign(price=bands + 7))
+    assert_same(divide(model, path)._replace(classes=None), expected._replace(classes=None))
+    np.testing.assert_array_equal(divide(model, path).classes, [7, 8, 9])
+
+
+def test_chunks_do_not_matter_for_classes(labelled, classifier, tmp_path, monkeypatch):
+    path = store(labelled[["width", "height", "price"]], tmp_path / "labelled.parquet")
+    whole = divide(classifier, path)
+    monkeypatch.setattr(datasets, "CHUNK_ROWS", 7)
+    assert_same(divide(classifier, path), whole)
+
+
+@pytest.mark.parametrize("coverage", [0.95, 0.5])
+def test_predictions_of_classes_are_those_of_the_table_in_memory(coverage, labelled, classes_in_memory, tmp_path):
+    path, out = store(labelled, tmp_path / "labelled.parquet"), tmp_path / "predictions.parquet"
+    assert classes_in_memory.predict_dataset(path, out, coverage=coverage) == N_ROWS
+    found, inputs = pd.read_parquet(out), labelled.drop(columns="price")
+    assert found["class"].tolist() == classes_in_memory.predict(inputs).tolist()
+    shares, ends = classes_in_memory.predict_proba(inputs), classes_in_memory.predict_interval(inputs, coverage)
+    expected = {"class": found["class"]}
+    for k, label in enumerate(["high", "low", "medium"]):
+        expected[f"probability[{label}]"] = shares[:, k]
+        expected[f"low[{label}]"], expected[f"high[{label}]"] = ends[:, k].T
+    pd.testing.assert_frame_equal(found, pd.DataFrame(expected), check_exact=True)
+
+
+def test_no_rows_have_no_classes(labelled, classes_in_memory, tmp_path):
+    path, out = store(labelled[:0], tmp_path / "none.parquet"), tmp_path / "predictions.parquet"
+    assert classes_in_memory.predict_dataset(path, out) == 0
+    assert pq.read_schema(out).field("class").type == pa.string()
+
+
+@pytest.mark.parametrize("label", [None, np.nan])
+def test_a_missing_label_names_its_row(label, labelled, bands, classifier, tmp_path):
+    labels = labelled["price"] if label is None else pd.Series(bands * 1.0)
+    path = store(labelled.assign(price=labels.where(labelled.index != 150, label)), tmp_path / "broken.parquet")
+    with pytest.raises(ValueError, match="column 'price' must hold labels, got none in row 150: remove such rows"):
+        classifier.fit_dataset(path, "price")
+
+
+@pytest.mark.parametrize("wrong", [0.5, np.inf])
+def test_labels_are_no_fractions(wrong, table, bands, classifier, tmp_path):
+    path = store(table.assign(price=np.where(table.index == 150, wrong, bands)), tmp_path / "broken.parquet")
+    with pytest.raises(ValueError, match=f"column 'price' must be whole to be labels, got {wrong} in row 150"):
+        classifier.fit_dataset(path, "price")
+
+
+@pytest.mark.parametrize("n_rows", [0, 1])
+def test_too_few_labels(n_rows, labelled, classifier, tmp_path):
+    path = store(labelled[:n_rows], tmp_path / "few.parquet")
+    with pytest.raises(ValueError, match=f"a data set must have at least 2 rows, got {n_rows}"):
+        classifier.fit_dataset(path, "price")
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["low"] * N_ROWS, r"must hold two classes or more, got one class: \['low'\]"),
+        (pd.date_range("2020", periods=N_ROWS), "must hold text, numbers or truth values as labels, got values of"),
+        (np.arange(N_ROWS), "holds more than 200 different labels"),
+    ],
+    ids=["one", "dates", "many"],
+)
+def test_columns_that_hold_no_classes(labels, message, table, classifier, tmp_path, monkeypatch):
+    monkeypatch.setattr("hyperplanes.estimators.labels.MOST_CLASSES", 200)
+    path = store(table.assign(price=labels), tmp_path / "broken.parquet")
+    with pytest.raises(ValueError, match=f"column 'price' {message}"):
+        classifier.fit_dataset(path, "price")
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [({"low": 0, "medium": 1, "high": 1}, "got 0 of class 'low': remove rows"), ({"low": 2, "tall": 1}, "not in")],
+)
+def test_weights_of_classes_that_are_wrong(class_weight, message, labelled, tmp_path):
+    path = store(labelled, tmp_path / "labelled.parquet")
+    with pytest.raises(ValueError, match=message):
+        make_classifier(class_weight=class_weight).fit_dataset(path, "price")

@@ -171,7 +171,7 @@ def fit(
         _check_checkpoint(checkpoint, out)
     start = time.monotonic()
     in_chunks = source.format == PARQUET and data != PIPE and not (drop or row_weights)
-    if isinstance(model, HyperplaneProcessRegressor) and in_chunks and decomposition in DOMAINS:
+    if in_chunks and decomposition in DOMAINS:
         known = open_dataset(source.found()).layout.columns
         with wrong_usage():
             require_columns([target], known)

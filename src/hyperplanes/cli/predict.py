@@ -33,8 +33,8 @@ from hyperplanes.cli.tables import (
     separator_of,
     write_csv,
 )
-from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor, load
-from hyperplanes.estimators.datasets import PREDICTED, require_columns
+from hyperplanes.estimators import HyperplaneProcessRegressor, load
+from hyperplanes.estimators.datasets import require_columns
 from hyperplanes.estimators.loading import Estimator
 from hyperplanes.estimators.settings import tails
 
@@ -81,11 +81,12 @@ def predict(
     kept = list(keep or ())
     with wrong_usage():
         tails(coverage)
-        if taken := set(kept) & set(PREDICTED):
-            raise ValueError(f"--keep {min(taken)} would have the name of a prediction: rename that column")
     model = load(sys.stdin.buffer if model_file == PIPE else model_file)
+    with wrong_usage():
+        if taken := set(kept) & set(model._prediction_kinds()):
+            raise ValueError(f"--keep {min(taken)} would have the name of a prediction: rename that column")
     in_chunks = source.format == out_format == PARQUET and data != PIPE and target_of == "response" and not kept
-    if isinstance(model, HyperplaneProcessRegressor) and in_chunks:
+    if in_chunks:
         n_rows = _predict_dataset(model, source, out, coverage)
     else:
         predictions = _Predictions(model, source, kept, coverage, target_of)
@@ -102,7 +103,7 @@ def predict(
         say(f"{n_rows:,} predictions written to {out}")
 
 
-def _predict_dataset(model: HyperplaneProcessRegressor, source: Source, out: Path, coverage: float) -> int:
+def _predict_dataset(model: Estimator, source: Source, out: Path, coverage: float) -> int:
     """Predictions of Parquet that need not fit into memory."""
     with TemporaryDirectory(prefix=f".{out.name[:100]}-", dir=out.parent) as folder:
         unfinished = Path(folder) / "predictions"
@@ -136,25 +137,15 @@ class _Predictions:
         return joined(list(self.frames()))
 
     def _predict(self, inputs: Any) -> dict[str, Any]:
-        if not isinstance(self._model, HyperplaneProcessRegressor):
-            return self._predict_classes(self._model, inputs)
-        names = PREDICTED if self._target_of == "response" else ("mean", "low", "high")
+        kinds = self._model._prediction_kinds()
+        if self._target_of == "response" or not isinstance(self._model, HyperplaneProcessRegressor):
+            return self._model._predictions(inputs, self._coverage) if len(inputs) else _nothing(kinds)
+        del kinds["std"]
         if not len(inputs):
-            return {name: np.empty(0) for name in names}
-        moments = self._model.predict(inputs, return_std=True)[: len(names) - 2]
-        ends = self._model.predict_interval(inputs, self._coverage, target=self._target_of).T
-        return dict(zip(names, (*moments, *ends), strict=True))
+            return _nothing(kinds)
+        ends = self._model.predict_interval(inputs, self._coverage, target="mean").T
+        return dict(zip(kinds, (self._model.predict(inputs), *ends), strict=True))
 
-    def _predict_classes(self, model: HyperplaneProcessClassifier, inputs: Any) -> dict[str, Any]:
-        labels = model.classes_
-        shares, ends = np.empty((0, len(labels))), np.empty((0, len(labels), 2))
-        if len(inputs):
-            shares, ends = model.predict_proba(inputs), model.predict_interval(inputs, self._coverage)
-        found: dict[str, Any] = {"class": labels[np.argmax(shares, axis=1)]}
-        for k, label in enumerate(labels):
-            found |= {
-                f"probability[{label}]": shares[:, k],
-                f"low[{label}]": ends[:, k, 0],
-                f"high[{label}]": ends[:, k, 1],
-            }
-        return found
+
+def _nothing(kinds: dict[str, Any]) -> dict[str, Any]:
+    return {name: np.empty(0, kind) for name, kind in kinds.items()}

@@ -16,7 +16,7 @@ from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.checkpoints import Folder, open_checkpoints
 from hyperplanes.estimators.division import divided_table
 from hyperplanes.estimators.onnx import Classes, OnnxExport, write_onnx
-from hyperplanes.estimators.parts import Family, Part
+from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.process import HyperplaneProcess, RandomState
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.tables import Table, read_training_table
@@ -164,10 +164,8 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
             weights = of_class if weights is None else of_class * weights
         numbers = np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.float64)
         table = read_training_table(self, X, numbers, weights)
-        division, family = divided_table(table, decomposition.cut), Family(n_classes=len(classes))
-        self._fit(
-            division, decomposition, settings, family, start, open_checkpoints(checkpoint, self), {"classes_": classes}
-        )
+        division = divided_table(table, decomposition.cut)._replace(classes=classes)
+        self._fit(division, decomposition, settings, start, open_checkpoints(checkpoint, self))
         return self
 
     def predict(self, X: Table) -> Labels:
@@ -326,6 +324,16 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         """
         check_is_fitted(self)
         return write_onnx(self, path, Classes(self.classes_), n_particles=n_particles, max_bytes=max_bytes, X=X)
+
+    def _prediction_kinds(self) -> dict[str, Any]:
+        names = [f"{name}[{label}]" for label in self.classes_ for name in ("probability", "low", "high")]
+        return {"class": np.array(self.classes_.tolist()).dtype, **dict.fromkeys(names, np.float64)}
+
+    def _predictions(self, X: Table, coverage: float) -> dict[str, NDArray[Any]]:
+        shares = self.predict_proba(X)
+        found = np.concatenate([shares[..., None], self.predict_interval(X, coverage)], axis=2)
+        columns = (self.classes_[np.argmax(shares, axis=1)], *found.reshape(len(found), -1).T)
+        return dict(zip(self._prediction_kinds(), columns, strict=True))
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -4,9 +4,10 @@ The files that a division leaves hold one part each, so that a worker needs memo
 Parquet is read and written by pyarrow: `pip install "hyperplanes[parquet]"`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
@@ -16,14 +17,21 @@ from typing import Any, NamedTuple, TypeAlias
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 
 from hyperplanes.estimators.columns import Categories, Columns, learn_categories, learn_columns, may_hold_text
 from hyperplanes.estimators.division import Division
+from hyperplanes.estimators.labels import LabelCounts, add_up, count_labels
 from hyperplanes.estimators.parts import StoredRows
 from hyperplanes.estimators.progress import counter
 from hyperplanes.estimators.scaling import Floats
-from hyperplanes.estimators.tables import FEWEST_ROWS, column_attributes, merge_copies, read_numbers
+from hyperplanes.estimators.tables import (
+    FEWEST_ROWS,
+    column_attributes,
+    merge_copies,
+    read_numbers,
+    weights_of,
+)
 from hyperplanes.inference import Subdomains
 
 Frame: TypeAlias = Any
@@ -33,8 +41,8 @@ CHUNK_ROWS = 2**16
 """Of Parquet that are read at once; a Dask DataFrame brings its own partitions."""
 SAMPLE_ROWS = 100_000
 """Chosen at random to place cuts and to take medians of."""
-PREDICTED = ("mean", "std", "low", "high")
-"""Columns of a file of predictions."""
+ResponseOf: TypeAlias = Callable[[Any, int], Floats]
+"""From a pandas series and the number of its first row to responses, checked."""
 
 
 class Dataset(NamedTuple):
@@ -62,7 +70,7 @@ class Dataset(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Rows with the least random keys: a sample without replacement that does not depend on chunks."""
+    """Rows with the least random keys, in their order: a sample without replacement that does not depend on chunks."""
 
     keys: Floats
     """(n,)."""
@@ -72,7 +80,7 @@ class Sample(NamedTuple):
     def join(self, rng: np.random.Generator, rows: Floats) -> "Sample":
         """Consider more rows."""
         keys, rows = np.append(self.keys, rng.random(len(rows))), np.concatenate([self.rows, rows])
-        kept = np.argsort(keys, kind="stable")[:SAMPLE_ROWS]
+        kept = np.sort(np.argsort(keys, kind="stable")[:SAMPLE_ROWS])  # weights of rows add up in this order
         return Sample(keys[kept], rows[kept])
 
 
@@ -102,7 +110,7 @@ def divided_dataset(
     Parameters
     ----------
     estimator : BaseEstimator
-        Whose settings and tags apply; left as it is.
+        Whose settings and tags apply; left as it is. Where it is a classifier, the target holds labels.
     source, target, folder
         As given to ``fit_dataset``.
     cut : callable
@@ -115,22 +123,32 @@ def divided_dataset(
     dataset, reader = open_dataset(source), clone(estimator)
     names = list(dataset.layout.columns)
     require_columns([target], names)
-    categories = _learn_categories(dataset, target, shown)
+    categories, classes = _learn_texts(dataset, target, is_classifier(estimator), shown)
+    class_weights = None if classes is None else classes.weights(estimator.class_weight)
+    readings = partial(
+        _readings,
+        target=target,
+        response_of=_numbers_of if classes is None else classes.numbers_of,
+        reader=reader,
+        categories=categories,
+    )
     with dataset.walk(names, "read", shown) as chunks:
-        columns, sample = _survey(_readings(chunks, target, reader, categories), categories, seed)
+        columns, sample = _survey(readings(chunks), categories, class_weights, seed)
     subdomains = cut(sample)
     with TemporaryDirectory(prefix="hyperplanes-", dir=folder) as stored:
         paths = [Path(stored).resolve() / f"part-{k}" for k in range(subdomains.n_parts)]
         with dataset.walk(names, "divided", shown) as chunks:
-            input_range = _store(_readings(chunks, target, reader, categories), columns, subdomains, paths)
-        parts = [StoredRows(path, sample.shape[1]) for path in paths]
-        yield Division(parts, subdomains, input_range, columns, column_attributes(reader))
+            input_range = _store(readings(chunks), columns, subdomains, paths)
+        parts = [StoredRows(path, sample.shape[1], class_weights) for path in paths]
+        labels = None if classes is None else classes.labels
+        yield Division(parts, subdomains, input_range, columns, column_attributes(reader), labels)
 
 
 def write_predictions(
     source: Any,
     names: Sequence[str] | None,
-    predict: Callable[[Frame], Floats],
+    predict: Callable[[Frame], Mapping[str, NDArray[Any]]],
+    kinds: Mapping[str, Any],
     out: str | PathLike[str],
     *,
     n_threads: int,
@@ -145,7 +163,9 @@ def write_predictions(
     names : sequence of str, optional
         Columns to predict from, by default all.
     predict : callable
-        Predictions (n, 4) of a chunk, with columns as `PREDICTED`.
+        Predictions of a chunk: columns, by name.
+    kinds : mapping
+        The same names, and the types of what these columns hold.
     n_threads : int
         Chunks that are predicted side by side.
     shown : bool
@@ -157,13 +177,14 @@ def write_predictions(
     require_columns(names, dataset.layout.columns)
     if path.exists():
         raise FileExistsError(f"{path} exists already: remove it, or write to another file")
-    schema = arrow.schema([(name, arrow.float64()) for name in PREDICTED])
+    schema = arrow.schema([(name, arrow.from_numpy_dtype(kind)) for name, kind in kinds.items()])
     with TemporaryDirectory(prefix=f"{path.name}-", dir=path.parent) as unfinished:
         written = Path(unfinished) / path.name
         with parquet.ParquetWriter(written, schema) as writer, dataset.walk(names, "predicted", shown) as chunks:
             jobs = (joblib.delayed(predict)(chunk) for chunk in chunks)
-            for rows in joblib.Parallel(n_threads, require="sharedmem", return_as="generator")(jobs):
-                writer.write_table(arrow.table(list(rows.T), schema=schema))
+            for found in joblib.Parallel(n_threads, require="sharedmem", return_as="generator")(jobs):
+                rows = arrow.table(found, schema=schema)
+                writer.write_table(rows)
                 n_rows += len(rows)
         written.rename(path)
     return n_rows
@@ -207,25 +228,39 @@ def require_columns(names: Iterable[Any], known: Iterable[Any]) -> None:
             raise ValueError(f"no column {name!r} in the data set{hint}")
 
 
-def _learn_categories(dataset: Dataset, target: str, shown: bool) -> Categories:
-    """Categories of columns of text, for which all rows are read once more; none where types do not allow text."""
+def _learn_texts(dataset: Dataset, target: str, of_classes: bool, shown: bool) -> tuple[Categories, LabelCounts | None]:
+    """Categories of columns of text, and classes if asked for; rows are read once more where there may be some."""
     inputs = dataset.layout.drop(columns=target)
-    if not may_hold_text(inputs):
-        return ()
-    with dataset.walk(inputs.columns, "seen", shown) as chunks:
-        return learn_categories((chunk, np.ones(len(chunk), dtype=bool)) for chunk in chunks)
+    names = [*(inputs.columns if may_hold_text(inputs) else ()), *([target] if of_classes else ())]
+    if not names:
+        return (), None
+    found: list[LabelCounts] = []
+    n_rows = 0
+
+    def tables(chunks: Iterator[Frame]) -> Iterator[tuple[Frame, NDArray[np.bool_]]]:
+        nonlocal n_rows
+        for chunk in chunks:
+            if of_classes:
+                found.append(count_labels(chunk[target], n_rows))
+            n_rows += len(chunk)
+            yield chunk.drop(columns=target, errors="ignore"), np.ones(len(chunk), dtype=bool)
+
+    with dataset.walk(names, "seen", shown) as chunks:
+        categories = learn_categories(tables(chunks))
+    if not of_classes:
+        return categories, None
+    if n_rows < FEWEST_ROWS:
+        raise _too_few(n_rows)
+    return categories, add_up(found, target)
 
 
 def _readings(
-    chunks: Iterator[Frame], target: str, reader: BaseEstimator, categories: Categories
+    chunks: Iterator[Frame], *, target: str, response_of: ResponseOf, reader: BaseEstimator, categories: Categories
 ) -> Iterator[tuple[Floats, Floats]]:
     """Inputs, NaN where they are missing, and responses of each chunk, checked."""
     n_rows = 0
     for chunk in chunks:
-        response = _floats(chunk[target])
-        if response is None:
-            raise ValueError(f"column {target!r} must hold numbers, got values of type {chunk[target].dtype}")
-        _refuse(target, response, ~np.isfinite(response), n_rows)
+        response = response_of(chunk[target], n_rows)
         inputs = chunk.drop(columns=target)
         for name in inputs.columns:
             values = _floats(inputs[name])
@@ -233,6 +268,15 @@ def _readings(
                 _refuse(name, values, np.isinf(values), n_rows)
         yield read_numbers(reader, inputs, response, categories, reset=n_rows == 0)
         n_rows += len(chunk)
+
+
+def _numbers_of(column: Any, first_row: int) -> Floats:
+    """Responses that are numbers."""
+    response = _floats(column)
+    if response is None:
+        raise ValueError(f"column {column.name!r} must hold numbers, got values of type {column.dtype}")
+    _refuse(column.name, response, ~np.isfinite(response), first_row)
+    return response
 
 
 def _floats(column: Any) -> Floats | None:
@@ -248,7 +292,13 @@ def _refuse(name: Any, values: Floats, wrong: NDArray[np.bool_], first_row: int)
         raise ValueError(f"column {name!r} must hold finite numbers, got {values[k]} in row {first_row + k}")
 
 
-def _survey(readings: Iterator[tuple[Floats, Floats]], categories: Categories, seed: int) -> tuple[Columns, Floats]:
+def _too_few(n_rows: int) -> ValueError:
+    return ValueError(f"a data set must have at least {FEWEST_ROWS} rows, got {n_rows}")
+
+
+def _survey(
+    readings: Iterator[tuple[Floats, Floats]], categories: Categories, class_weights: Floats | None, seed: int
+) -> tuple[Columns, Floats]:
     """What is to be known of the columns, and the inputs of a sample of the rows."""
     rng = np.random.default_rng(seed)
     sample, missing = None, []
@@ -258,10 +308,11 @@ def _survey(readings: Iterator[tuple[Floats, Floats]], categories: Categories, s
         sample = (sample or Sample(np.empty(0), rows[:0])).join(rng, rows)
     n_rows = 0 if sample is None else len(sample.keys)
     if sample is None or n_rows < FEWEST_ROWS:
-        raise ValueError(f"a data set must have at least {FEWEST_ROWS} rows, got {n_rows}")
+        raise _too_few(n_rows)
     numbers, response = sample.rows[:, :-1], sample.rows[:, -1]
-    columns = learn_columns(numbers, np.ones(n_rows), categories)._replace(has_missing=np.any(missing, axis=0))
-    inputs, _, _ = merge_copies(np.column_stack([columns.fill(numbers), response]), np.ones(n_rows))
+    weights = weights_of(response, class_weights)
+    columns = learn_columns(numbers, weights, categories)._replace(has_missing=np.any(missing, axis=0))
+    inputs, _, _ = merge_copies(np.column_stack([columns.fill(numbers), response]), weights)
     return columns, inputs
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hyperplanes.estimators.checkpoints import CHECKSUM, Facts
 from hyperplanes.estimators.columns import Columns
@@ -27,6 +28,8 @@ class Division(NamedTuple):
     """How the user's columns became numbers."""
     column_attributes: dict[str, Any]
     """``n_features_in_`` and, where the columns have names, ``feature_names_in_``."""
+    classes: NDArray[Any] | None = None
+    """Labels whose numbers the response holds, sorted; None where it is a number itself."""
 
     def facts(self) -> Facts:
         """What tells these rows from others."""

@@ -21,7 +21,7 @@ from hyperplanes.estimators.scaling import (
     range_scaler,
     response_scaler,
 )
-from hyperplanes.estimators.tables import merge_copies
+from hyperplanes.estimators.tables import merge_copies, weights_of
 from hyperplanes.inference import Checkpoint, Observer, Posterior, Settings, average, fit
 from hyperplanes.model import Prior, classes, prediction
 from hyperplanes.model.classes import Ballots
@@ -67,13 +67,15 @@ class StoredRows(NamedTuple):
     """Of float64 numbers, row by row: inputs, then the response."""
     n_columns: int
     """Of the inputs."""
+    class_weights: Floats | None = None
+    """How often rows of each class count; None where the response is not the number of a class."""
 
     def load(self) -> Rows:
         """Read the rows; copies are merged."""
         if not self.path.exists():
             raise FileNotFoundError(f"{self.path} is not on this worker: fit_dataset needs a folder that all share")
         rows = np.fromfile(self.path).reshape(-1, self.n_columns + 1)
-        return Rows(*merge_copies(rows, np.ones(len(rows))))
+        return Rows(*merge_copies(rows, weights_of(rows[:, -1], self.class_weights)))
 
     def blocks(self) -> Iterator[Floats]:
         """All numbers, some rows at a time."""

@@ -4,17 +4,20 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from os import PathLike
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hyperplanes.estimators import settings as checked
-from hyperplanes.estimators.checkpoints import Checkpoints
+from hyperplanes.estimators.checkpoints import Checkpoints, Folder, open_checkpoints
 from hyperplanes.estimators.columns import Columns
-from hyperplanes.estimators.decomposition import DECOMPOSITIONS, Decomposition
+from hyperplanes.estimators.datasets import divided_dataset, write_predictions
+from hyperplanes.estimators.decomposition import DECOMPOSITIONS, DOMAINS, Decomposition
 from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, judge_time, warn
 from hyperplanes.estimators.division import Division
 from hyperplanes.estimators.mosaic import Mosaic
@@ -56,6 +59,78 @@ class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     n_hyperplanes_: NumberOfHyperplanes
     columns_: Columns
     input_range_: Floats
+
+    def fit_dataset(
+        self, source: Any, target: str, folder: Folder | None = None, *, checkpoint: Folder | None = None
+    ) -> Self:
+        """Draw the posterior from a data set that need not fit into memory.
+
+        Rows are read a chunk at a time and divided into a temporary file for each part; a worker loads the rows of its
+        part alone, so that memory is bounded by the largest part. Boxes, and medians for missing values, come from
+        100,000 rows chosen at random; where there are no more rows, the fit is that of `fit` with the same integer as
+        ``random_state``, to the last bit.
+
+        Parameters
+        ----------
+        source : path or Dask DataFrame
+            A file or a folder of Parquet, or a Dask DataFrame whose partitions fit into memory. Needs
+            ``decomposition``.
+        target : str
+            Column of the response, or of labels for a classifier; the others are inputs, as in `fit`.
+        folder : path, optional
+            Where the temporary files go, as large as the numbers of all rows; a folder that all workers share where
+            they are not on this machine. By default the system's.
+        checkpoint : path, optional
+            A folder that keeps how far the fit is, as in `fit`; one that all workers share. Rows are read and divided
+            anew after an interruption.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Warns
+        -----
+        HyperplanesWarning, CheckpointWarning
+            As `fit` does.
+        """
+        start = time.monotonic()
+        checked.one_of("decomposition", self.decomposition, tuple(DOMAINS))
+        settings, decomposition = self._inference_settings(), self._decomposition()
+        checkpoints, shown = open_checkpoints(checkpoint, self), decomposition.shown
+        (seed,) = self._draw_seeds(None if checkpoints is None else checkpoints.seed)(1)
+        with divided_dataset(
+            self, source, target, decomposition.cut, seed=seed, shown=shown, folder=folder
+        ) as division:
+            self._fit(division, decomposition, settings, start, checkpoints)
+        return self
+
+    def predict_dataset(self, source: Any, out: str | PathLike[str], coverage: float = 0.95) -> int:
+        """Predict a data set that need not fit into memory, into a Parquet file.
+
+        Parameters
+        ----------
+        source : path or Dask DataFrame
+            As in `fit_dataset`. Columns that were not in training, such as the response, do not matter.
+        out : path
+            File to write, which must not exist. It has the rows in their order, and appears when it is complete.
+            A regressor writes the columns ``mean``, ``std``, ``low`` and ``high``, as `predict` and
+            `predict_interval` give them; a classifier ``class`` and, of each label such as setosa,
+            ``probability[setosa]``, ``low[setosa]`` and ``high[setosa]``.
+        coverage : float, default=0.95
+            Posterior probability that a new response, or the probability of a class, is between ``low`` and ``high``.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        check_is_fitted(self)
+        checked.tails(coverage)
+        n_threads, shown = checked.n_threads(self.n_jobs), checked.flag("progress", self.progress)
+        names, kinds = getattr(self, "feature_names_in_", None), self._prediction_kinds()
+        predict = partial(self._predictions, coverage=coverage)
+        return write_predictions(source, names, predict, kinds, out, n_threads=n_threads, shown=shown)
 
     def save(self, file: File) -> None:
         """Write the fitted model to a file that `hyperplanes.load` reads, for ever and from anybody.
@@ -107,12 +182,12 @@ class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         division: Division,
         decomposition: Decomposition,
         settings: Settings,
-        family: Family,
         start: float,
         checkpoints: Checkpoints | None,
-        more: dict[str, Any] | None = None,
     ) -> None:
-        """Fit, and adopt what was found, with `more` attributes."""
+        """Fit, and adopt what was found."""
+        classes = {} if division.classes is None else {"classes_": division.classes}
+        family = Family(self._noises(), n_classes=0 if division.classes is None else len(division.classes))
         if settings.budget is not None:
             left = settings.budget - (time.monotonic() - start)
             settings = replace(settings, budget=max(left, 0.01 * settings.budget))
@@ -137,9 +212,21 @@ class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
                 "log_evidence_error_": float(np.linalg.norm([one.log_evidence_error for one in posteriors])),
                 "diagnostics_": diagnostics,
             }
-            | (more or {})
+            | classes
         )
         warn(diagnostics, stacklevel=3)
+
+    def _noises(self) -> tuple[str, ...]:
+        """Kinds of noise that numbers may have."""
+        return ("constant",)
+
+    def _prediction_kinds(self) -> dict[str, Any]:
+        """Names of the columns that a table of predictions has, and the types of what they hold."""
+        raise NotImplementedError
+
+    def _predictions(self, X: Table, coverage: float) -> dict[str, NDArray[Any]]:
+        """These columns."""
+        raise NotImplementedError
 
     def _decomposition(self) -> Decomposition:
         if self.decomposition is not None:

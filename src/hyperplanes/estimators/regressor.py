@@ -1,20 +1,18 @@
 """Regression with a Poisson process of hyperplanes."""
 
 import time
-from os import PathLike
 from typing import Any, Literal, Self, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.checkpoints import Folder, open_checkpoints
-from hyperplanes.estimators.datasets import divided_dataset, write_predictions
-from hyperplanes.estimators.decomposition import DOMAINS
 from hyperplanes.estimators.division import divided_table
 from hyperplanes.estimators.export import ExportMixin
-from hyperplanes.estimators.parts import NOISES, Family, Part
+from hyperplanes.estimators.parts import NOISES, Part
 from hyperplanes.estimators.process import HyperplaneProcess, RandomState
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.tables import Table, read_labelled_table, read_training_table
@@ -192,63 +190,25 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         settings, decomposition = self._inference_settings(), self._decomposition()
         table = read_training_table(self, X, y, sample_weight)
         division, checkpoints = divided_table(table, decomposition.cut), open_checkpoints(checkpoint, self)
-        self._fit(division, decomposition, settings, self._family(), start, checkpoints)
+        self._fit(division, decomposition, settings, start, checkpoints)
         return self
 
-    def fit_dataset(
-        self, source: Any, target: str, folder: Folder | None = None, *, checkpoint: Folder | None = None
-    ) -> Self:
-        """Draw the posterior from a data set that need not fit into memory.
-
-        Rows are read a chunk at a time and divided into a temporary file for each part; a worker loads the rows of its
-        part alone, so that memory is bounded by the largest part. Boxes, and medians for missing values, come from
-        100,000 rows chosen at random; where there are no more rows, the fit is that of `fit` with the same integer as
-        ``random_state``, to the last bit.
-
-        Parameters
-        ----------
-        source : path or Dask DataFrame
-            A file or a folder of Parquet, or a Dask DataFrame whose partitions fit into memory. Needs
-            ``decomposition``.
-        target : str
-            Column of the response; the others are inputs, as in `fit`.
-        folder : path, optional
-            Where the temporary files go, as large as the numbers of all rows; a folder that all workers share where
-            they are not on this machine. By default the system's.
-        checkpoint : path, optional
-            A folder that keeps how far the fit is, as in `fit`; one that all workers share. Rows are read and divided
-            anew after an interruption.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-
-        Warns
-        -----
-        HyperplanesWarning, CheckpointWarning
-            As `fit` does.
-        """
-        start = time.monotonic()
-        checked.one_of("decomposition", self.decomposition, tuple(DOMAINS))
-        settings, decomposition = self._inference_settings(), self._decomposition()
-        checkpoints, shown = open_checkpoints(checkpoint, self), decomposition.shown
-        (seed,) = self._draw_seeds(None if checkpoints is None else checkpoints.seed)(1)
-        with divided_dataset(
-            self, source, target, decomposition.cut, seed=seed, shown=shown, folder=folder
-        ) as division:
-            self._fit(division, decomposition, settings, self._family(), start, checkpoints)
-        return self
-
-    def _family(self) -> Family:
+    def _noises(self) -> tuple[str, ...]:
         noise = checked.one_of("noise", self.noise, (*NOISES, "auto"))
         if noise != "constant" and (self.sampler == "paper" or self.decomposition == "paper-intensity"):
             raise ValueError(f"noise must be 'constant' for the paper's sampler and 'paper-intensity', got {noise!r}")
-        return Family(tuple(NOISES) if noise == "auto" else (noise,))
+        return tuple(NOISES) if noise == "auto" else (noise,)
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        self._family()
+        self._noises()
+
+    def _prediction_kinds(self) -> dict[str, Any]:
+        return dict.fromkeys(("mean", "std", "low", "high"), np.float64)
+
+    def _predictions(self, X: Table, coverage: float) -> dict[str, NDArray[Any]]:
+        columns = (*self.predict(X, return_std=True), *self.predict_interval(X, coverage).T)
+        return dict(zip(self._prediction_kinds(), columns, strict=True))
 
     @property
     def noise_(self) -> str:
@@ -309,34 +269,6 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         mosaic = self._mosaic()
         with predicting_on(self.device):
             return mosaic.quantiles(inputs, tails, target=target, max_bytes=max_bytes)
-
-    def predict_dataset(self, source: Any, out: str | PathLike[str], coverage: float = 0.95) -> int:
-        """Predict a data set that need not fit into memory, into a Parquet file.
-
-        Parameters
-        ----------
-        source : path or Dask DataFrame
-            As in `fit_dataset`. Columns that were not in training, such as the response, do not matter.
-        out : path
-            File to write, which must not exist: columns ``mean``, ``std``, ``low`` and ``high`` as `predict` and
-            `predict_interval` give them, in the order of the rows. It appears when it is complete.
-        coverage : float, default=0.95
-            Posterior probability that a new response is between ``low`` and ``high``.
-
-        Returns
-        -------
-        int
-            Number of rows.
-        """
-        check_is_fitted(self)
-        checked.tails(coverage)
-        n_threads, shown = checked.n_threads(self.n_jobs), checked.flag("progress", self.progress)
-
-        def predict(chunk: Table) -> Floats:
-            return np.column_stack([*self.predict(chunk, return_std=True), self.predict_interval(chunk, coverage)])
-
-        names = getattr(self, "feature_names_in_", None)
-        return write_predictions(source, names, predict, out, n_threads=n_threads, shown=shown)
 
     def sample(self, X: Table, n_draws: int = 1, target: str = "response", random_state: RandomState = None) -> Floats:
         """Draw from the posterior predictive distribution.

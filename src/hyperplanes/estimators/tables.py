@@ -97,6 +97,11 @@ def merge_copies(rows: Floats, row_weights: Floats) -> tuple[Floats, Floats, Flo
     return ordered[~alike, :-1], ordered[~alike, -1], np.asarray(counts, dtype=np.float64)
 
 
+def weights_of(response: Floats, class_weights: Floats | None) -> Floats:
+    """How often rows count: once, or as often as their class, where the response is the number of one."""
+    return np.ones(len(response)) if class_weights is None else class_weights[response.astype(np.intp)]
+
+
 def column_attributes(reader: BaseEstimator) -> dict[str, Any]:
     """What scikit-learn has an estimator remember of the columns that it has read."""
     return {name: value for name, value in vars(reader).items() if name in COLUMN_ATTRIBUTES}

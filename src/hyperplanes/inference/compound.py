@@ -12,7 +12,6 @@ from hyperplanes import smc
 from hyperplanes.inference.samplers import (
     FUNCTIONS,
     N_PROBES,
-    SHARE,
     Sampler,
     make_round,
     make_schedule,
@@ -28,6 +27,8 @@ from hyperplanes.model.likelihoods.rows import values
 from hyperplanes.model.likelihoods.varying import bounded
 from hyperplanes.moves import Visits, compound_round
 
+COMPOUND_SHARE = 0.65
+"""Conditional effective share of the particles in one step, see docs/noise.md."""
 N_REFERENCE = 64
 """Particles whose mean spread is the reference for its moves."""
 
@@ -36,7 +37,7 @@ def compound_sampler(stage: Stage, prior: Prior, settings: Settings, likelihood:
     """Anneal all unknowns, coefficients included, at exponents that adapt."""
     unknown_number = settings.n_hyperplanes is None
     one_round = make_compound_round(likelihood, settings.n_parts, unknown_number)
-    schedule = make_schedule(stage, settings, SHARE)
+    schedule = make_schedule(stage, settings, COMPOUND_SHARE)
 
     def path(unknowns: Unknowns) -> smc.Likelihoods:
         joining = stage.joining()

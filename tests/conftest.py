@@ -19,7 +19,7 @@ settings.register_profile("reproducible", derandomize=True, deadline=None)
 settings.load_profile("reproducible")
 
 MANY_PIECES = 20_000
-"""Of memory that a process maps; no module of tests adds twice as many."""
+"""Of memory that a process maps, a third of what Linux allows: the next module needs room too."""
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -14,7 +14,7 @@ demo: $(STAMP)
 	$(BIN)/hyperplanes demo --out demo.png
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -21,8 +21,9 @@ from hyperplanes import HyperplaneProcessClassifier, HyperplaneProcessRegressor
 from hyperplanes.files import replacement
 from hyperplanes.inference import checkpoint as checkpoints
 from hyperplanes.model import data
+from one_shape import SHAPE
 
-SMALL: dict[str, Any] = {"n_particles": 12, "n_hyperplanes": 2, "random_state": 3, "n_jobs": 2}
+SMALL: dict[str, Any] = SHAPE | {"random_state": 3, "n_jobs": 2}
 PAPER = {"sampler": "paper", "n_steps": 12}
 MOMENTS = ("half of it is written", "all of it is written", "it is on the disk", "it has its name")
 """At which a process may kill itself within a writing."""
@@ -77,7 +78,7 @@ KINDS = {
     "any noise": Kind({"noise": "auto"}),
     "two classes": Kind({}, n_classes=2),
     "three classes": Kind({}, n_classes=3),
-    "intensity": Kind({"decomposition": "intensity", "n_parts": 2}),
+    "intensity": Kind({"decomposition": "intensity", "n_parts": 2, "n_hyperplanes": 1}),
     "domain": Kind({"decomposition": "domain", "n_parts": 3, "blend": 0.1}),
     "classes in a domain": Kind({"decomposition": "domain", "n_parts": 2}, n_classes=2),
     "paper's intensity": Kind({"decomposition": "paper-intensity", "n_parts": 2} | PAPER),

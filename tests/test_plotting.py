@@ -21,6 +21,7 @@ from hyperplanes.plotting import (
     plot_slice,
     plot_surface,
 )
+from one_shape import SHAPE
 
 RECTANGLE = Rectangle(np.array([-1.0, 2.0]), np.array([3.0, 2.5]))
 
@@ -187,7 +188,7 @@ def test_fit_of_a_real_model_on_named_columns_is_drawn_without_warnings(tmp_path
     pandas = pytest.importorskip("pandas")
     data = simulate(5, n_rows=150, touching=True)
     X = pandas.DataFrame(data.X, columns=["left", "right"])
-    model = HyperplaneProcessRegressor(n_hyperplanes=2, n_particles=30, random_state=0).fit(X, data.y)
+    model = HyperplaneProcessRegressor(**SHAPE, random_state=0).fit(X, data.y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure = plot_fit(model, X, data.y, truth=data, figure=new_figure())

@@ -196,14 +196,14 @@ def test_a_model_of_an_array_takes_columns_in_their_order(model):
 def flowers(tmp_path_factory):
     """A model of three classes, and its inputs."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"length": rng.uniform(0, 3, size=60)})
+    frame = pd.DataFrame({"length": rng.uniform(0, 3, size=60), "width": rng.uniform(0, 1, size=60)})
     labels = np.array(["aster", "=bellis", "crocus"])[frame["length"].astype(int)]
     path = tmp_path_factory.mktemp("flowers") / "flowers.csv"
     frame.assign(kind=labels).to_csv(path, index=False)
     return path
 
 
-CLASSES = ["--classes", "--n-steps", "4", "--n-particles", "12", "--n-hyperplanes", "2", "--seed", "1"]
+CLASSES = ["--classes", "--n-steps", "4", "--n-particles", "40", "--n-hyperplanes", "2", "--seed", "1"]
 
 
 @pytest.mark.filterwarnings("ignore::hyperplanes.HyperplanesWarning")
@@ -212,7 +212,7 @@ def test_a_model_of_classes_predicts_probabilities(flowers, capsys):
     assert json.loads(capsys.readouterr().out)["classes"] == ["=bellis", "aster", "crocus"]
     assert cli.main(["predict", "m.safetensors", str(flowers), "--coverage", "0.8", "--out", "found.csv"]) == 0
     found, model = pd.read_csv("found.csv"), hyperplanes.load("m.safetensors")
-    inputs = pd.read_csv(flowers)[["length"]]
+    inputs = pd.read_csv(flowers)[["length", "width"]]
     names = [f"probability[{label}]" for label in model.classes_]
     np.testing.assert_allclose(found[names], model.predict_proba(inputs), rtol=1e-9)
     ends = model.predict_interval(inputs, 0.8)

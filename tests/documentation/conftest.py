@@ -17,8 +17,8 @@ from hyperplanes.estimators.columns import spread_text
 from hyperplanes.estimators.process import HyperplaneProcess
 
 N_ROWS = 60
-WITH_MORE_COLUMNS = ("docs/how-to/columns.md", "docs/reference/commands.md")
-"""Pages whose tables have columns that are no inputs; the others share one shape, and so what is compiled."""
+MORE_COLUMNS = {"docs/how-to/columns.md": ["id", "count"], "docs/reference/commands.md": ["id"]}
+"""Of pages whose tables have columns that are no inputs; the others share one shape, and so what is compiled."""
 
 
 @pytest.fixture
@@ -32,6 +32,7 @@ def little_effort(monkeypatch):
         return replace(settings, **few)
 
     monkeypatch.setattr(HyperplaneProcess, "_inference_settings", little)
+    monkeypatch.setattr("hyperplanes.inference.samplers.FULL", 1.0)  # more places would be another shape to compile
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +48,10 @@ def files(tmp_path) -> Callable[[str], Path]:
     """Tables and models that the commands of a page read, and the folder that they are in."""
 
     def of_page(page: str) -> Path:
-        houses, new = (_houses(seed, more=page in WITH_MORE_COLUMNS) for seed in (0, 1))
+        more = MORE_COLUMNS.get(page, [])
+        houses, new = (_houses(seed, more) for seed in (0, 1))
         species = np.where(houses["price"] > houses["price"].median(), "setosa", "virginica")
-        flowers = houses.drop(columns="price")
+        flowers = houses.drop(columns=["price", *more])
         for name in ("houses.csv", "houses.csv.gz", "train.csv", "held-out.csv"):
             houses.to_csv(tmp_path / name, index=False)
         for name in ("new.csv", "new.csv.gz"):
@@ -93,7 +95,7 @@ def names() -> Callable[[str], dict[str, Any]]:
     return of_page
 
 
-def _houses(seed: int, more: bool) -> pd.DataFrame:
+def _houses(seed: int, more: list[str]) -> pd.DataFrame:
     rows = table(N_ROWS, seed)
-    houses = rows.assign(price=response(rows))
-    return houses.assign(id=np.arange(N_ROWS), count=1 + np.arange(N_ROWS) % 2) if more else houses
+    known = {"id": np.arange(N_ROWS), "count": 1 + np.arange(N_ROWS) % 2}
+    return rows.assign(price=response(rows), **{name: known[name] for name in more})

@@ -1,10 +1,13 @@
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from hyperplanes.estimators import HyperplaneProcessRegressor
+from one_shape import SHAPE
 
 
 class Example(NamedTuple):
@@ -24,7 +27,23 @@ def make_example(n_rows: int = 60, n_columns: int = 2) -> Example:
 
 def tiny(**settings) -> HyperplaneProcessRegressor:
     """A regressor that fits in a moment."""
-    return HyperplaneProcessRegressor(**{"n_hyperplanes": 2, "n_particles": 40, "random_state": 0} | settings)
+    return HyperplaneProcessRegressor(**SHAPE | {"random_state": 0} | settings)
+
+
+def stay(key: jax.Array, state: Any, *shared: Any) -> tuple[Any, jax.Array]:
+    """A round of moves without any."""
+    return state, jnp.zeros(())
+
+
+@pytest.fixture
+def leave_out_moves(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Have particles stay where they were drawn: of all that a fit does, moves alone take long to compile."""
+
+    def leave_out_moves() -> None:
+        for name in ("samplers.make_numbered_round", "compound.make_compound_round"):
+            monkeypatch.setattr(f"hyperplanes.inference.{name}", lambda *settings: stay)
+
+    return leave_out_moves
 
 
 @pytest.fixture(scope="session")

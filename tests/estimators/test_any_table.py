@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hyperplanes import HyperplaneProcessClassifier, HyperplaneProcessRegressor, HyperplanesWarning
+from one_shape import SHAPE
 
 # scikit-learn adds up what it checks, and infinities of both signs have no sum
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in reduce:RuntimeWarning")
 
-SMALL = {"n_hyperplanes": 2, "n_particles": 8, "n_steps": 2, "random_state": 0}
+SMALL = SHAPE | {"n_steps": 2, "random_state": 0}
 REGRESSORS = [HyperplaneProcessRegressor(**SMALL, noise=noise) for noise in ("constant", "varying", "student")]
 CLASSIFIER = HyperplaneProcessClassifier(**SMALL)
 N_COLUMNS = 2

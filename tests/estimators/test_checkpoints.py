@@ -191,7 +191,7 @@ def test_a_random_state_has_to_stand_where_it_stood(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_particles": 13}, "n_particles 12 then, 13 now"),
+        ({"n_particles": 41}, "n_particles 40 then, 41 now"),
         ({"random_state": 4}, "random_state 3 then, 4 now"),
         ({"random_state": None}, "random_state 3 then, None now"),
         ({"n_steps": 13, "n_hyperplanes": 3}, "n_hyperplanes 2 then, 3 now; n_steps 12 then, 13 now"),
@@ -376,5 +376,5 @@ def test_a_pipeline_hands_the_checkpoint_on(tmp_path):
 
 
 def test_a_prior_of_numbers_of_numpy_is_the_same_as_of_python(tmp_path):
-    fit_paper(tmp_path, prior=paper_prior(2), n_particles=np.int64(12))
+    fit_paper(tmp_path, prior=paper_prior(2), n_particles=np.int64(40))
     fit_paper(tmp_path, prior=Prior(**{name: np.float64(value) for name, value in vars(paper_prior(2)).items()}))

@@ -23,8 +23,9 @@ def rows(make_rows):
     return make_rows(N_ROWS)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client():
+    """Workers take seconds to import the library; one that is killed is replaced."""
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,
@@ -59,6 +60,10 @@ def kill_a_busy_worker(client, killed):
     killed.append(busy[0])
 
 
+def set_allowed_failures(client, number):
+    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", number))
+
+
 class Deadly:
     """Rows that kill the process that loads them."""
 
@@ -83,7 +88,8 @@ def test_a_killed_worker_does_not_lose_the_fit(client, rows, serial, regressor):
 
 
 def test_a_part_that_kills_every_worker_is_an_error(client):
-    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
+    set_allowed_failures(client, 0)
     settings = Settings(n_hyperplanes=2, n_particles=40)
     with joblib.parallel_config(backend="dask"), pytest.raises(KilledWorker, match="all those workers died"):
         list(fit_parts([1, 2], [Deadly(), Deadly()], Prior(), settings, Family(), 1))
+    set_allowed_failures(client, 3)

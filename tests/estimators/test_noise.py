@@ -5,15 +5,16 @@ import pytest
 
 from hyperplanes import HyperplaneProcessRegressor, load
 from hyperplanes.estimators.parts import NOISES, WORTH
+from one_shape import SHAPE
 
-SMALL = {"n_hyperplanes": 2, "n_particles": 40, "random_state": 0}
-NEW = np.array([[-0.8], [0.0], [0.8]])
+SMALL = SHAPE | {"random_state": 0}
+NEW = np.array([[-0.8, 0.1], [0.0, 0.1], [0.8, 0.1]])
 
 
 def draw(seed: int, n_rows: int = 200) -> tuple[np.ndarray, np.ndarray]:
-    """Noise that grows from 0.05 to 0.5 along one column."""
+    """Noise that grows from 0.05 to 0.5 along the first of two columns."""
     rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, size=(n_rows, 1))
+    X = rng.uniform(-1, 1, size=(n_rows, 2))
     return X, X[:, 0] + 0.16 * 10 ** (0.5 * X[:, 0]) * rng.standard_normal(n_rows)
 
 
@@ -28,7 +29,7 @@ def varying() -> HyperplaneProcessRegressor:
 
 def outliers(seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, size=(200, 1))
+    X = rng.uniform(-1, 1, size=(200, 2))
     y = X[:, 0] + 0.1 * rng.standard_normal(200)
     return X, np.where(np.arange(200) % 20 == 0, y + 5, y)
 
@@ -51,10 +52,10 @@ def test_intervals_are_as_wide_as_the_noise_is_there(varying):
 
 def test_density_is_that_of_the_intervals(varying):
     grid = np.linspace(-6, 6, 4001)
-    density = np.exp(varying.log_predictive_density(np.zeros((len(grid), 1)), grid))
+    density = np.exp(varying.log_predictive_density(np.zeros((len(grid), 2)), grid))
     total = np.cumsum(density) * (grid[1] - grid[0])
     assert total[-1] == pytest.approx(1, abs=1e-3)
-    low, high = varying.predict_interval([[0.0]], coverage=0.9)[0]
+    low, high = varying.predict_interval([[0.0, 0.0]], coverage=0.9)[0]
     np.testing.assert_allclose(np.interp([low, high], grid, total), [0.05, 0.95], atol=2e-3)
 
 
@@ -68,11 +69,11 @@ def test_heavy_tails_are_not_misled_by_outliers(student):
 
 def test_quantiles_of_heavy_tails_are_those_of_their_density(student):
     grid = np.linspace(-40, 40, 80001)
-    density = np.exp(student.log_predictive_density(np.zeros((len(grid), 1)), grid))
+    density = np.exp(student.log_predictive_density(np.zeros((len(grid), 2)), grid))
     total = np.cumsum(density) * (grid[1] - grid[0])
-    low, high = student.predict_interval([[0.0]], coverage=0.9)[0]
+    low, high = student.predict_interval([[0.0, 0.0]], coverage=0.9)[0]
     np.testing.assert_allclose(np.interp([low, high], grid, total), [0.05, 0.95], atol=5e-3)
-    draws = student.sample([[0.0]], 20_000, random_state=1)[0]
+    draws = student.sample([[0.0, 0.0]], 20_000, random_state=1)[0]
     np.testing.assert_allclose([np.mean(draws < low), np.mean(draws < high)], [0.05, 0.95], atol=0.01)
 
 
@@ -82,7 +83,7 @@ def test_auto_takes_the_kind_with_the_largest_evidence():
     assert model.noise_ == "varying" == max(found, key=found.get)
     assert set(found) == set(NOISES)
     rng = np.random.default_rng(4)
-    X = rng.uniform(-1, 1, size=(200, 1))
+    X = rng.uniform(-1, 1, size=(200, 2))
     model = fit("auto", X, X[:, 0] + 0.1 * rng.standard_normal(200))
     found = dict(model.parts_[0].summary.log_evidences)
     assert model.noise_ == "constant"
@@ -119,7 +120,7 @@ def test_tree_for_arviz_has_the_noise_of_every_row(varying, student):
 @pytest.mark.parametrize("which", ["varying", "student"])
 def test_onnx_predicts_what_the_fit_predicts(which, request, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
-    model, X = request.getfixturevalue(which), np.linspace(-2, 2, 50)[:, None]
+    model, X = request.getfixturevalue(which), np.linspace([-2, 1], [2, -1], 50)
     model.to_onnx(tmp_path / "model.onnx", [0.005, 0.995])
     session = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
     mean, quantiles = session.run(None, {"X": X})

@@ -119,7 +119,7 @@ def test_rows_far_outside_are_predicted(decomposed):
 
 
 def test_few_rows_are_fitted_as_a_whole(make_regressor):
-    X = np.arange(30.0)[:, None]
+    X = np.column_stack([np.arange(30.0), np.arange(30.0) % 7])
     model = make_regressor(decomposition="domain", n_parts=4).fit(X, X[:, 0] + 5 * np.cos(X[:, 0]))
     assert len(model.parts_) == 1
 
@@ -232,12 +232,12 @@ def test_a_blend_that_is_no_share_is_an_error(blend, rows, make_regressor):
 
 def test_text_and_missing_values_are_read_once_for_all_parts(rows, make_regressor):
     table = pd.DataFrame(rows.X, columns=["a", "b"])
-    table["kind"] = np.where(np.arange(N_ROWS) < 3, "rare", "common")
+    table["kind"] = np.where(np.arange(N_ROWS) < 3, "rare", np.where(rows.X[:, 1] > 0, "common", "usual"))
     table.loc[:2, "b"] = np.nan
     model = make_regressor(decomposition="domain", n_parts=3).fit(table, rows.y)
     assert len(model.parts_) == 3
-    assert model.columns_.categories[2] == ("common", "rare")
-    assert {part.posterior.normals.shape[2] for part in model.parts_} == {4}  # a, b, kind and a mark of missing b
+    assert model.columns_.categories[2] == ("common", "rare", "usual")
+    assert {part.posterior.normals.shape[2] for part in model.parts_} == {6}  # a, b, kinds and a mark of missing b
     assert np.isfinite(model.predict(table)).all()
 
 

@@ -6,6 +6,7 @@ from hyperplanes import smc
 from hyperplanes.inference import Checkpoint, Settings, checkpoint, fit
 from hyperplanes.inference.checkpoint import LEAST_SECONDS, SHARE, Standing
 from hyperplanes.model import Prior
+from one_shape import SHAPE
 
 
 @pytest.fixture
@@ -80,8 +81,8 @@ def test_writings_that_take_long_are_rare(standing, tmp_path, clock, monkeypatch
 def test_a_budget_counts_on_after_an_interruption(rng, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", np.inf)
-    X = rng.uniform(-1, 1, (60, 1))
-    settings, seen, allotted = Settings(2, n_particles=8, budget=10_000.0), [], []
+    X = rng.uniform(-1, 1, (60, 2))
+    settings, seen, allotted = Settings(**SHAPE, budget=10_000.0), [], []
     begin, unpack = smc.TimedSchedule.__init__, checkpoint._unpack
 
     def noted(self, seconds, *others):

@@ -13,6 +13,7 @@ from hyperplanes.inference.fit import lay_out, without_empty_places
 from hyperplanes.model import Prior, is_present
 from hyperplanes.model.prior import DEVIATIONS
 from hyperplanes.process import support
+from one_shape import SHAPE
 from p_values import LEVEL
 
 SAMPLERS = {
@@ -305,7 +306,7 @@ def test_without_empty_places_the_functions_are_the_same(numbers, rng):
 def test_hyperplanes_of_unknown_number_come_near_the_data_wherever_they_are(seed):
     inputs, response = make_rows(seed, 60)
     inputs = inputs @ np.array([[1.0, 0.9], [0.0, 0.3]]) + [20.0, -5.0]
-    settings = Settings(n_hyperplanes=None, n_particles=60)
+    settings = Settings(n_hyperplanes=None, n_particles=SHAPE["n_particles"])
     posterior = fit_small(seed, settings, inputs=inputs, response=response, prior=Prior())
     numbers, taken = posterior.n_hyperplanes, np.any(posterior.normals != 0, axis=-1)
     np.testing.assert_array_equal(taken, np.arange(taken.shape[1]) < numbers[:, None])  # empty places come last

@@ -1,6 +1,7 @@
 """Rows that join in stages: every target is exact, and the posterior is that of all rows at once."""
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import numpy as np
@@ -12,6 +13,7 @@ from hyperplanes.inference import Settings, fit
 from hyperplanes.inference import stages as staging
 from hyperplanes.inference.fit import timed
 from hyperplanes.inference.stages import Stage, stages, with_products
+from hyperplanes.inference.tiles import QUICK_TO_COMPILE
 from hyperplanes.model import Prior, cross_products, gaussian, make_data
 from hyperplanes.model import data as layout
 from hyperplanes.model.prior import draw_prior
@@ -40,6 +42,7 @@ def rows(seed):
     return inputs, np.maximum(inputs[:, 0], 0) + 0.2 * rng.normal(size=N_ROWS), rng.uniform(0.5, 2, size=N_ROWS)
 
 
+@partial(jax.jit, static_argnames="n_particles", compiler_options=QUICK_TO_COMPILE)
 def make_states(seed, data, n_particles=3):
     keys = jax.random.split(jax.random.key(seed), n_particles)
     particles = jax.vmap(lambda key: draw_prior(key, PRIOR, 4, 2, np.float64))(keys)

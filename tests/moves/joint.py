@@ -15,11 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
+from hyperplanes.inference.tiles import COMPILER_OPTIONS, QUICK_TO_COMPILE
 from hyperplanes.model import Data, Particle, Prior, draw_prior, is_present, make_data, paper_prior
 from hyperplanes.moves import Move, make_state
-
-COMPILER_OPTIONS = {"xla_backend_optimization_level": 1}
-"""Compiling takes longer than running here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +90,7 @@ def draw_response(key: jax.Array, particle: Particle, exponent: jax.Array, case:
     return function_values(particle, case.inputs) + scales * jax.random.normal(key, scales.shape)
 
 
-@partial(jax.jit, static_argnames=("n_draws", "case"))
+@partial(jax.jit, static_argnames=("n_draws", "case"), compiler_options=QUICK_TO_COMPILE)
 def draw_prior_many(key: jax.Array, n_draws: int, case: Case) -> Particle:
     """Draws of the unknowns at an exponent before the data are seen."""
     n_columns = case.inputs.shape[1]
@@ -105,7 +103,7 @@ def draw_prior_many(key: jax.Array, n_draws: int, case: Case) -> Particle:
     return jax.vmap(draw)(jax.random.split(key, n_draws))
 
 
-@partial(jax.jit, static_argnames="case")
+@partial(jax.jit, static_argnames="case", compiler_options=QUICK_TO_COMPILE)
 def draw_responses(keys: jax.Array, particles: Particle, exponent: float, case: Case) -> jax.Array:
     return jax.vmap(lambda key, particle: draw_response(key, particle, exponent, case))(keys, particles)
 
@@ -149,7 +147,7 @@ def alternate(
     return *carry, accepted.mean()
 
 
-@partial(jax.jit, static_argnames="case")
+@partial(jax.jit, static_argnames="case", compiler_options=QUICK_TO_COMPILE)
 def summaries_of_unknowns(particles: Particle, case: Case) -> jax.Array:
     """Functions of the unknowns whose distributions are compared, (n_draws, n_functions)."""
 
@@ -183,10 +181,15 @@ def summaries_of_unknowns(particles: Particle, case: Case) -> jax.Array:
     return jax.vmap(of_one)(particles)
 
 
-@partial(jax.jit, static_argnames="case")
 def summaries(particles: Particle, responses: jax.Array, case: Case) -> jax.Array:
     """As `summaries_of_unknowns`, with functions of the response."""
+    return jnp.column_stack(
+        [summaries_of_unknowns(particles, case), summaries_of_responses(particles, responses, case)]
+    )
 
+
+@partial(jax.jit, static_argnames="case", compiler_options=QUICK_TO_COMPILE)
+def summaries_of_responses(particles: Particle, responses: jax.Array, case: Case) -> jax.Array:
     def of_one(particle: Particle, response: jax.Array) -> jax.Array:
         old = function_values(particle, case.inputs)
         errors = response - old
@@ -194,4 +197,4 @@ def summaries(particles: Particle, responses: jax.Array, case: Case) -> jax.Arra
         pairs = [errors @ old, jnp.log(errors @ errors), response[0] * response[-1], errors[0] * particle.offsets[0]]
         return jnp.concatenate([response, errors, noise, jnp.stack(pairs)])
 
-    return jnp.column_stack([summaries_of_unknowns(particles, case), jax.vmap(of_one)(particles, responses)])
+    return jax.vmap(of_one)(particles, responses)

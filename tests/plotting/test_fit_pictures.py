@@ -1,3 +1,5 @@
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -11,6 +13,7 @@ import hyperplanes
 import small_fits
 from golden_models import FOLDER
 from hyperplanes import Prior
+from hyperplanes.inference.tiles import QUICK_TO_COMPILE
 from hyperplanes.model import draw_prior
 from hyperplanes.plotting import (
     plot_annealing,
@@ -77,13 +80,17 @@ def test_noise_is_drawn_in_units_of_the_response():
     )
 
 
+@partial(jax.jit, compiler_options=QUICK_TO_COMPILE)
+def draw_priors(keys):
+    return jax.vmap(lambda key: draw_prior(key, Prior(), 150, 1, jnp.float32, unknown_number=True))(keys)
+
+
 @pytest.mark.parametrize("unknown", ["noise", "coefficients", "intensity"])
 def test_draws_from_the_prior_are_those_of_the_model(unknown):
     drawn = prior_and_posterior(small_fits.unknown_number().model, unknown).prior
     scale = float(small_fits.unknown_number().model.response_scaler_.scale_) if unknown == "noise" else 1.0
     with jax.enable_x64(True):
-        keys = jax.random.split(jax.random.key(0), 4000)
-        particles = jax.vmap(lambda key: draw_prior(key, Prior(), 150, 1, jnp.float32, unknown_number=True))(keys)
+        particles = draw_priors(jax.random.split(jax.random.key(0), 4000))
     expected = {
         "noise": scale * np.sqrt(particles.noise_variance),
         "coefficients": np.sqrt(particles.coefficient_variance),

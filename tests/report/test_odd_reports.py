@@ -33,9 +33,9 @@ def test_models_in_parts_and_of_the_paper(name):
 
 def test_noise_with_heavy_tails():
     rng = np.random.default_rng(2)
-    X = rng.uniform(-1, 1, (60, 1))
+    X = rng.uniform(-1, 1, (60, 2))
     y = X[:, 0] + 0.1 * rng.standard_t(2.5, 60)
-    model = HyperplaneProcessRegressor(n_hyperplanes=1, n_particles=20, random_state=0, noise="student").fit(X, y)
+    model = HyperplaneProcessRegressor(noise="student", **small_fits.SETTINGS).fit(X, y)
     page = page_of(model, X, y)
     assert "Bayesian regression with heavy-tailed noise" in page
     assert "scale of the noise: prior median" in page
@@ -72,7 +72,7 @@ def test_rows_of_a_single_class():
 @pytest.mark.parametrize("y", [np.full(30, 7.0), 1e200 * np.arange(30.0)], ids=["constant", "huge"])
 def test_fits_of_constant_and_of_huge_responses(y):
     X = np.column_stack([np.arange(30.0), np.full(30, 3.0)])
-    model = HyperplaneProcessRegressor(n_hyperplanes=1, n_particles=10, random_state=0).fit(X, y)
+    model = HyperplaneProcessRegressor(**small_fits.SETTINGS).fit(X, y)
     page = page_of(model, X, y)
     assert issubclass(HyperplanesWarning, UserWarning)
     assert ("y is constant" in page) == bool(np.ptp(y) == 0)

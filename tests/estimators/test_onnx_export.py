@@ -9,12 +9,10 @@ from scipy.special import ndtr, stdtr
 import hyperplanes
 import small_fits
 from golden_models import FOLDER, MODELS, table, without_names
-from hyperplanes import HyperplaneProcessClassifier
 from hyperplanes.estimators.onnx.graph import Graph
 from hyperplanes.estimators.onnx.noise import chance_and_density
-from hyperplanes.estimators.scaling import UNSCALED
-from hyperplanes.inference import Network
 from hyperplanes.model.prediction import log_standard_density
+from small_fits import another_network, with_parts
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -26,17 +24,6 @@ NOISES = {"varying": ("plain", ["varying"]), "student": ("plain", ["student"]), 
 
 def golden(name):
     return hyperplanes.load(FOLDER / f"{name}.safetensors")
-
-
-def another_network(posterior, size):
-    """The functions of a posterior, those of one particle given to the next, of another size."""
-    fields = {name: np.roll(getattr(posterior, name), 1, axis=0) for name in Network._fields}
-    return Network(**fields | {"coefficients": size * fields["coefficients"]})
-
-
-def with_parts(model, change):
-    model.parts_ = tuple(part._replace(**change(part, k)) for k, part in enumerate(model.parts_))
-    return model
 
 
 def with_noise(model, kinds):
@@ -64,18 +51,7 @@ def plain():
 
 @pytest.fixture(scope="module", params=["plain", "domain"])
 def classifier(request):
-    """Three classes, whose networks are those of a regression."""
-    found = golden(request.param)
-    made = HyperplaneProcessClassifier()
-    made._adopt({name: value for name, value in vars(found).items() if name.endswith("_")})
-    made.classes_ = np.array(["a", "b", "ü"])
-    n_others = len(small_fits.three_classes().model.posterior_.others)
-
-    def change(part, k):
-        others = (another_network(part.posterior, 2.0), another_network(part.posterior, -1.5))[:n_others]
-        return {"posterior": part.posterior._replace(others=others), "response_scaler": UNSCALED}
-
-    return with_parts(made, change)
+    return small_fits.classes_of(request.param)
 
 
 def run(path, feed):

@@ -226,6 +226,32 @@ def test_each_row_is_predicted_alone(plain, tmp_path):
     np.testing.assert_allclose(alone["quantiles"], together["quantiles"][7:8], rtol=1e-9)
 
 
+@pytest.mark.parametrize("shift", [0, 108], ids=["as fitted", "about zero"])
+def test_differences_are_relative_to_the_predictive_scale(model, shift, tmp_path):
+    """Strictly relative they are large where a prediction is near 0, and nowhere else; see docs/exports.md.
+
+    Half of the responses are above 108: the same model with responses less by that predicts values about 0.
+    """
+    moved = with_parts(copy(model), lambda part, k: {"response_scaler": moved_by(part.response_scaler, -shift)})
+    rows = table(10_000, seed=5)
+    moved.to_onnx(tmp_path / "m.onnx", (0.025, 0.975))
+    found = run(tmp_path / "m.onnx", feed_of(rows))
+    expected = np.column_stack([moved.predict(rows), moved.predict_interval(rows)])
+    std = np.diff(expected[:, 1:]) / 4
+    gaps = np.abs(np.column_stack([found["mean"], found["quantiles"]]) - expected)
+    to_scale, to_size = gaps / (np.abs(expected) + std), gaps / np.abs(expected)
+    print(
+        f"largest difference: {to_scale.max():.1e} of size and standard deviation, {to_size.max():.1e} of the size; "
+        f"{np.mean(to_size > 1e-5):.2%} above 1e-5 of the size"
+    )
+    assert to_scale.max() < 1e-5
+    assert to_size[np.abs(expected) > std].max() < 1e-5
+
+
+def moved_by(scaler, shift):
+    return scaler._replace(center_=scaler.center_ + shift)
+
+
 def test_fewer_particles_at_a_stated_loss(model, tmp_path):
     rows = table(500, seed=4)
     export = model.to_onnx(tmp_path / "m.onnx", (0.1, 0.9), n_particles=5, X=rows)

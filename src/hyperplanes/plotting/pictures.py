@@ -26,7 +26,7 @@ VALUE_MAP = ("viridis", 0.3, 1.0)
 out so that dark lines stay visible everywhere."""
 UNCERTAINTY_MAP = "YlOrBr"
 """Colours of widths, which must not be mistaken for values."""
-UNCERTAINTY_LABEL = "± around the prediction"
+UNCERTAINTY_LABEL = "± around the predicted mean"
 N_POINTS = 33
 """Of the line that a hyperplane is drawn as."""
 HYPERPLANE_COLOR = "black"

@@ -41,7 +41,7 @@ def _of_responses(responses: Responses) -> list[Score]:
     found = [Score("typical error", readable(rmse), "root mean square of response minus prediction")]
     share = skill_of((observed - mean) ** 2, (observed - observed.mean()) ** 2)
     if share is not None:
-        found.append(Score("variance explained", f"{share:.1%}", "of the response; 100% would be perfect"))
+        found.append(Score("variance explained", f"{share:,.1%}", "of the response; 100% would be perfect"))
     covered = responses.covered(responses.coverage)
     nominal = f"{responses.coverage:.0%}"
     found.append(Score(f"inside {nominal} intervals", f"{covered:.1%}", f"of rows; {nominal} would be right"))

@@ -173,9 +173,7 @@ def _on_data(found: _Findings) -> str:
     pairs = [("rows", f"{n_rows:,}"), ("inputs", f"{len(columns):,}"), ("missing values", f"{n_missing:,}")]
     rows = [(each.name, f"{each.kind}: {each.values}", f"{each.n_missing:,}") for each in (response, *columns)]
     note = (
-        paragraph(f"The model was fitted to {readable(fitted, 6)} rows, as their weights count.")
-        if fitted != n_rows
-        else ""
+        paragraph(f"The model was fitted to {fitted:,.10g} rows, as their weights count.") if fitted != n_rows else ""
     )
     return facts(pairs) + note + table("Columns of the data", ("column", "values", "missing"), rows)
 

@@ -7,8 +7,11 @@ import numpy as np
 import pandas as pd
 
 import hyperplanes
-from golden_models import PLAIN, response, table
+from golden_models import FOLDER, PLAIN, response, table
 from hyperplanes import HyperplaneProcessClassifier, HyperplaneProcessRegressor
+from hyperplanes.estimators.number import summarise_number
+from hyperplanes.estimators.scaling import UNSCALED
+from hyperplanes.inference import Network
 from one_shape import SHAPE
 
 EVIL = "<script>alert('x')</script>"
@@ -64,6 +67,33 @@ def three_classes() -> Fit:
     X, f, noise = _rows()
     y = np.digitize(f + 0.2 * noise, [0.3, 1.0])
     return Fit(HyperplaneProcessClassifier(**SETTINGS).fit(X, y), X, y)
+
+
+def classes_of(name: str) -> HyperplaneProcessClassifier:
+    """Three classes, whose networks are those of a regression that is stored; "domain" has two parts that blend."""
+    found, made = hyperplanes.load(FOLDER / f"{name}.safetensors"), HyperplaneProcessClassifier()
+    made._adopt({name: value for name, value in vars(found).items() if name.endswith("_")})
+    made.classes_ = np.array(["a", "b", "ü"])
+
+    def change(part, k):
+        others = (another_network(part.posterior, 2.0), another_network(part.posterior, -1.5))
+        return {"posterior": part.posterior._replace(others=others), "response_scaler": UNSCALED}
+
+    with_parts(made, change)
+    made.n_hyperplanes_ = summarise_number(*(part.posterior for part in made.parts_))
+    return made
+
+
+def another_network(posterior, size):
+    """The functions of a posterior, those of one particle given to the next, of another size."""
+    fields = {name: np.roll(getattr(posterior, name), 1, axis=0) for name in Network._fields}
+    return Network(**fields | {"coefficients": size * fields["coefficients"]})
+
+
+def with_parts(model, change):
+    """The model with other parts: `change` gives new fields of a part and its number."""
+    model.parts_ = tuple(part._replace(**change(part, k)) for k, part in enumerate(model.parts_))
+    return model
 
 
 def _rows(n_rows: int = 100) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

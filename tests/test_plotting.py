@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperplanes.estimators import HyperplaneProcessRegressor, Scaler
+from hyperplanes.estimators.columns import Columns
 from hyperplanes.experiments import simulate
 from hyperplanes.inference import Subdomains
 from hyperplanes.plotting import (
@@ -38,6 +39,7 @@ class FakeModel:
     input_scaler_ = Scaler(np.array([100.0, -3.0]), np.array([20.0, 0.5]))
     input_range_ = np.array([[80.0, -3.5], [120.0, -2.5]])
     n_features_in_ = 2
+    columns_ = Columns((), np.zeros(2), np.zeros(2, dtype=bool))
     subdomains_ = Subdomains(np.zeros(0, dtype=int), np.zeros(0), np.zeros((0, 2), dtype=int), np.zeros(0))
 
     @property
@@ -207,9 +209,41 @@ def test_fit_without_truth_or_figure_makes_a_pyplot_figure():
 
 def test_models_of_other_than_two_inputs_are_refused(ax):
     model = FakeModel()
-    model.input_range_ = np.array([[0.0] * 3, [1.0] * 3])
-    with pytest.raises(ValueError, match="model of 2 inputs, got one of 3"):
+    model.n_features_in_ = 3
+    with pytest.raises(ValueError, match="model of 2 inputs, both of numbers, got one of 3"):
         plot_surface(model, ax)
+
+
+def test_inputs_of_text_or_missing_values_are_refused_before_anything_is_read(ax):
+    text, missing = FakeModel(), FakeModel()
+    text.columns_ = text.columns_._replace(categories=(None, ("a", "b")))
+    missing.input_range_ = np.array([[0.0] * 3, [1.0] * 3])
+    for model in (text, missing):
+        with pytest.raises(ValueError, match="got one with text or missing values"):
+            plot_fit(model, [["1", "a"]], ["x"])
+        with pytest.raises(ValueError, match="got one with text or missing values"):
+            plot_hyperplanes(model, ax)
+
+
+def test_lines_are_fainter_the_more_there_are(ax):
+    """Of however many particles: it is lines that cover the map."""
+    few, many = FakeModel(), FakeModel()
+    posterior = vars(FakeModel.posterior_)
+    repeated = {name: np.repeat(posterior[name], 9, axis=1) for name in ("normals", "offsets")}
+    many.posterior_ = SimpleNamespace(**posterior | repeated)
+    for model in (few, many):
+        plot_hyperplanes(model, ax, n_sets=40)
+    first, second = (collection.get_alpha() for collection in ax.collections)
+    few_lines, many_lines = (len(collection.get_segments()) for collection in ax.collections)
+    assert many_lines == 9 * few_lines
+    assert first == pytest.approx(20 / few_lines)
+    assert second == pytest.approx(1 / np.sqrt(many_lines))
+    assert second < first / 6
+
+
+def test_hyperplanes_alone_have_names_on_their_axes(ax):
+    plot_hyperplanes(FakeModel(), ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x1", "x2")
 
 
 @pytest.fixture

@@ -123,6 +123,17 @@ def test_a_model_on_stdout_and_its_summary_on_stderr(rows, fits):
     assert "log evidence" in outcome.stderr
 
 
+def test_large_numbers_in_the_summary_can_be_read(rows, fits, capsys):
+    rows.to_csv("rows.csv", index=False)
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out) | {"log_evidence": -21_430.27, "log_evidence_error": 1.24}
+    command._print_summary(summary | {"noise_std": 123_456.7}, as_json=False, to_stderr=False)
+    shown = capsys.readouterr().out
+    assert "-21,430.3 ± 1.2" in shown
+    assert "123,457, as a standard deviation of y" in shown
+    assert "e+0" not in shown
+
+
 def test_the_summary_as_json_and_nothing_else_on_stdout(rows, fits, capsys):
     rows.to_csv("rows.csv", index=False)
     assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", "--json"]) == 0

@@ -6,6 +6,7 @@ import pytest
 from scipy.special import logsumexp
 
 import hyperplanes
+import small_fits
 from golden_models import FOLDER, PLAIN, response, table
 
 stats = pytest.importorskip("arviz_stats")
@@ -153,6 +154,117 @@ def test_a_tidy_frame_of_hyperplanes_holds_the_networks(model):
     planes = np.maximum(posterior.normals[3] @ inputs - posterior.offsets[3], 0)
     expected = posterior.coefficients[3, 0] + posterior.coefficients[3, 1:] @ planes
     assert intercept + features @ rows["coefficient"] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.fixture(scope="module", params=["two classes", "three classes", "parts"])
+def of_classes(request):
+    """A classifier, rows and labels."""
+    if request.param == "parts":
+        model = small_fits.classes_of("domain")
+        return small_fits.Fit(model, ROWS, np.resize(model.classes_, len(ROWS)))
+    return (small_fits.two_classes if request.param == "two classes" else small_fits.three_classes)()
+
+
+def test_groups_of_classes_are_those_that_the_data_allow(of_classes):
+    model, X, y = of_classes
+    alone = {"posterior", "sample_stats", "hyperplanes", "annealing"}
+    assert set(model.to_arviz().children) == alone
+    assert set(model.to_arviz(X).children) == alone | {"posterior_predictive", "constant_data"}
+    tree = model.to_arviz(X, y)
+    assert set(tree.children) == alone | {"posterior_predictive", "constant_data", "log_likelihood", "observed_data"}
+    assert tree.attrs["log_evidence"] == model.log_evidence_
+    assert tree["posterior"]["label"].to_numpy().tolist() == model.classes_.tolist()
+    assert "noise_std" not in tree["posterior"]
+    assert model.classes_[tree["observed_data"]["y"].to_numpy()].tolist() == np.asarray(y).tolist()
+
+
+def test_many_draws_have_the_probabilities_of_the_weighted_particles(of_classes):
+    model, X, y = of_classes
+    tree = model.to_arviz(X[:10], y[:10], n_draws=20_000, random_state=0)
+    expected = model.predict_proba(X[:10])
+    np.testing.assert_allclose(values(tree, "posterior", "probability").mean(axis=0), expected, atol=0.02)
+    drawn = values(tree, "posterior_predictive", "y")
+    shares = np.stack([np.mean(drawn == k, axis=0) for k in range(len(model.classes_))], axis=1)
+    np.testing.assert_allclose(shares, expected, atol=0.03)
+    density = values(tree, "log_likelihood", "y")
+    own = np.exp(model.log_predictive_density(X[:10], y[:10]))
+    np.testing.assert_allclose(np.exp(density).mean(axis=0), own, atol=0.02)
+
+
+def test_summaries_of_classes_work(of_classes):
+    model, X, y = of_classes
+    tree = model.to_arviz(X, y)
+    table = stats.summary(tree, var_names=["n_hyperplanes"], round_to="none")
+    assert float(table["mean"].astype(float).sum()) == pytest.approx(model.n_hyperplanes_.mean, rel=0.2)
+
+
+@pytest.mark.parametrize("fit", [small_fits.two_classes, small_fits.three_classes])
+def test_leave_one_out_of_classes_works(fit):
+    model, X, y = fit()
+    loo = stats.loo(model.to_arviz(X, y))
+    assert np.isfinite(loo.elpd)
+    assert loo.elpd < model.log_predictive_density(X, y).sum()
+
+
+def test_plots_of_arviz_work_for_classes(plots):
+    tree = small_fits.three_classes().model.to_arviz(*small_fits.three_classes()[1:])
+    assert plots.plot_forest(tree, var_names=["n_hyperplanes"], backend="matplotlib").viz is not None
+
+
+def network_value(offsets, normals, coefficients, intercept, inputs):
+    return intercept + np.maximum(normals @ inputs - offsets, 0) @ coefficients
+
+
+def test_hyperplanes_of_classes_are_those_of_their_networks(of_classes):
+    """The networks in the tree and in the frames, and those of the posterior, have the same values at a point."""
+    model = of_classes.model
+    tree, frame, particles = model.to_arviz(), model.to_frame("hyperplanes"), model.to_frame()
+    planes, chosen = tree["hyperplanes"], tree["sample_stats"]["particle"].to_numpy()[0]
+    number = len(model.parts_) - 1
+    posterior = model.parts_[number].posterior
+    networks = (posterior, *posterior.others)
+    labels = model.classes_[-len(networks) :]
+    particle = int(chosen.reshape(len(chosen), -1)[3, number])
+    inputs = np.linspace(-1, 1, posterior.normals.shape[2])
+    particles = particles[(particles["part"] == number) & (particles["particle"] == particle)]
+    for network, label in zip(networks, labels, strict=True):
+        fields = (network.offsets, network.normals, network.coefficients[:, 1:], network.coefficients[:, 0])
+        expected = network_value(*(field[particle] for field in fields), inputs)
+        rows = frame[(frame["part"] == number) & (frame["particle"] == particle) & (frame["class"] == label)]
+        intercept = particles["intercept" if len(networks) == 1 else f"intercept[{label}]"].item()
+        normals = rows.filter(like="normal[").to_numpy()
+        found = network_value(rows["offset"], normals, rows["coefficient"], intercept, inputs)
+        assert found == pytest.approx(expected, rel=1e-5)
+        here = planes["part_of"].to_numpy() == number
+        intercepts = planes["intercept"].to_numpy()[0, 3, number]
+        if len(networks) > 1:
+            here &= planes["network_of"].to_numpy() == label
+            intercepts = intercepts[planes["network"].to_numpy().tolist().index(label)]
+        offsets, normals, coefficients = (
+            planes[name].to_numpy()[0, 3][here] for name in ("offsets", "normals", "coefficients")
+        )
+        assert network_value(offsets, normals, coefficients, intercepts, inputs) == pytest.approx(expected, rel=1e-5)
+
+
+def test_numbers_of_hyperplanes_of_classes_add_up(of_classes):
+    model = of_classes.model
+    frame = model.to_frame()
+    np.testing.assert_allclose(frame.groupby("part")["weight"].sum(), 1)
+    assert (frame["weight"] * frame["n_hyperplanes"]).sum() == pytest.approx(model.n_hyperplanes_.mean, rel=1e-6)
+    assert "noise_std" not in frame
+    numbers = values(model.to_arviz(n_draws=2000), "posterior", "n_hyperplanes").reshape(2000, -1)
+    assert numbers.shape[1] == (1 if len(model.classes_) == 2 else len(model.classes_))
+    assert numbers.sum(axis=1).mean() == pytest.approx(model.n_hyperplanes_.mean, rel=0.01)
+    columns = values(model.to_arviz(), "posterior", "n_attending")
+    assert columns.shape[-1] == model.input_range_.shape[1]
+
+
+def test_labels_that_were_not_in_training_are_refused():
+    model, X, _ = small_fits.two_classes()
+    with pytest.raises(ValueError, match="not in training: 'new'"):
+        model.to_arviz(X[:2], ["_low", "new"])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.to_arviz(X[:2], ["_low"])
 
 
 def test_wrong_settings_are_named():

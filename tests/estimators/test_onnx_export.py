@@ -9,12 +9,10 @@ from scipy.special import ndtr, stdtr
 import hyperplanes
 import small_fits
 from golden_models import FOLDER, MODELS, table, without_names
-from hyperplanes import HyperplaneProcessClassifier
 from hyperplanes.estimators.onnx.graph import Graph
 from hyperplanes.estimators.onnx.noise import chance_and_density
-from hyperplanes.estimators.scaling import UNSCALED
-from hyperplanes.inference import Network
 from hyperplanes.model.prediction import log_standard_density
+from small_fits import another_network, with_parts
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -26,17 +24,6 @@ NOISES = {"varying": ("plain", ["varying"]), "student": ("plain", ["student"]), 
 
 def golden(name):
     return hyperplanes.load(FOLDER / f"{name}.safetensors")
-
-
-def another_network(posterior, size):
-    """The functions of a posterior, those of one particle given to the next, of another size."""
-    fields = {name: np.roll(getattr(posterior, name), 1, axis=0) for name in Network._fields}
-    return Network(**fields | {"coefficients": size * fields["coefficients"]})
-
-
-def with_parts(model, change):
-    model.parts_ = tuple(part._replace(**change(part, k)) for k, part in enumerate(model.parts_))
-    return model
 
 
 def with_noise(model, kinds):
@@ -64,18 +51,7 @@ def plain():
 
 @pytest.fixture(scope="module", params=["plain", "domain"])
 def classifier(request):
-    """Three classes, whose networks are those of a regression."""
-    found = golden(request.param)
-    made = HyperplaneProcessClassifier()
-    made._adopt({name: value for name, value in vars(found).items() if name.endswith("_")})
-    made.classes_ = np.array(["a", "b", "ü"])
-    n_others = len(small_fits.three_classes().model.posterior_.others)
-
-    def change(part, k):
-        others = (another_network(part.posterior, 2.0), another_network(part.posterior, -1.5))[:n_others]
-        return {"posterior": part.posterior._replace(others=others), "response_scaler": UNSCALED}
-
-    return with_parts(made, change)
+    return small_fits.classes_of(request.param)
 
 
 def run(path, feed):
@@ -248,6 +224,32 @@ def test_each_row_is_predicted_alone(plain, tmp_path):
     together = run(tmp_path / "m.onnx", feed_of(rows))
     alone = run(tmp_path / "m.onnx", feed_of(rows[7:8]))
     np.testing.assert_allclose(alone["quantiles"], together["quantiles"][7:8], rtol=1e-9)
+
+
+@pytest.mark.parametrize("shift", [0, 108], ids=["as fitted", "about zero"])
+def test_differences_are_relative_to_the_predictive_scale(model, shift, tmp_path):
+    """Strictly relative they are large where a prediction is near 0, and nowhere else; see docs/exports.md.
+
+    Half of the responses are above 108: the same model with responses less by that predicts values about 0.
+    """
+    moved = with_parts(copy(model), lambda part, k: {"response_scaler": moved_by(part.response_scaler, -shift)})
+    rows = table(10_000, seed=5)
+    moved.to_onnx(tmp_path / "m.onnx", (0.025, 0.975))
+    found = run(tmp_path / "m.onnx", feed_of(rows))
+    expected = np.column_stack([moved.predict(rows), moved.predict_interval(rows)])
+    std = np.diff(expected[:, 1:]) / 4
+    gaps = np.abs(np.column_stack([found["mean"], found["quantiles"]]) - expected)
+    to_scale, to_size = gaps / (np.abs(expected) + std), gaps / np.abs(expected)
+    print(
+        f"largest difference: {to_scale.max():.1e} of size and standard deviation, {to_size.max():.1e} of the size; "
+        f"{np.mean(to_size > 1e-5):.2%} above 1e-5 of the size"
+    )
+    assert to_scale.max() < 1e-5
+    assert to_size[np.abs(expected) > std].max() < 1e-5
+
+
+def moved_by(scaler, shift):
+    return scaler._replace(center_=scaler.center_ + shift)
 
 
 def test_fewer_particles_at_a_stated_loss(model, tmp_path):

@@ -1,10 +1,12 @@
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import small_fits
 from hyperplanes.plotting import importance_of, plot_importance, plot_partial_dependence
-from hyperplanes.plotting.curves import curves_of
+from hyperplanes.plotting.curves import curves_of, draw_importance
 from hyperplanes.plotting.inputs import columns_of, numbers_of
 
 QUICK = {"n_rows": 12, "n_draws": 20, "n_points": 5}
@@ -127,6 +129,31 @@ def test_importance_of_classes_is_probability_that_moves(ax):
     assert plot_importance(model, X, ax, n_shown=1, n_rows=20, n_draws=10, coverage=0.8, seed=3) is ax
     assert len(ax.patches) == 1
     assert ax.get_xlabel() == "probability moved"
+
+
+def test_names_and_large_numbers_leave_each_other_room(tmp_path):
+    model, X, _ = small_fits.plain()
+    found = importance_of(model, X, n_rows=20, n_draws=10)
+    figure, ax = plt.subplots(figsize=(4, 3.2), layout="constrained")
+    large = found._replace(names=("a name that is rather long", "b", "c"), mean=1e4 * found.mean)
+    draw_importance(large._replace(interval=1e4 * found.interval), ax)
+    figure.savefig(tmp_path / "small.png")
+    shown = [label for label in ax.get_xticklabels() if label.get_position()[0] <= ax.get_xlim()[1]]
+    boxes = [label.get_window_extent() for label in shown]
+    assert len(boxes) >= 2
+    assert all(first.x1 < second.x0 for first, second in pairwise(boxes))
+    assert any("," in label.get_text() for label in shown)
+    plt.close(figure)
+
+
+def test_marks_of_deciles_are_above_the_axis(ax):
+    model, X, _ = small_fits.plain()
+    plot_partial_dependence(model, X, "age", ax, n_individual=0, **QUICK)
+    marks = ax.lines[-1]
+    assert marks.get_marker() == "|"
+    ax.figure.canvas.draw()
+    height = marks.get_transform().transform((0, marks.get_ydata()[0]))[1] - ax.bbox.y0
+    assert height > 0.5 * marks.get_markersize() * ax.figure.dpi / 72
 
 
 def test_importance_of_a_regression_is_drawn_largest_first(ax):

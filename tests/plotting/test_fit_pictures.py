@@ -16,10 +16,13 @@ from hyperplanes import Prior
 from hyperplanes.inference.tiles import QUICK_TO_COMPILE
 from hyperplanes.model import draw_prior
 from hyperplanes.plotting import (
+    new_figure,
     plot_annealing,
+    plot_fit,
     plot_hyperplanes,
     plot_number,
     plot_prior_and_posterior,
+    plot_slice,
     plot_surface,
     unknowns_of,
 )
@@ -134,6 +137,47 @@ def test_surface_of_several_classes_needs_one_of_them(ax):
     with pytest.raises(ValueError, match="say which with label"):
         plot_surface(model, ax, n_grid=4)
     plot_surface(model, ax, n_grid=4, label=2)
+
+
+def test_slice_of_a_classifier_is_a_probability_with_its_interval(ax):
+    model, X, y = small_fits.two_classes()
+    assert plot_slice(model, ax, at=0.1, data=(X, y), n_points=7, coverage=0.8) is ax
+    assert ax.get_legend_handles_labels()[1] == ["80% band of the probability", "data near the cut", "predicted mean"]
+    points = np.column_stack([ax.lines[0].get_xdata(), np.full(7, 0.1)])
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), model.predict_proba(points)[:, 1])
+    band = ax.collections[0].get_paths()[0].vertices[:, 1]
+    interval = model.predict_interval(points, 0.8)[:, 1]
+    assert (band.min(), band.max()) == pytest.approx((interval.min(), interval.max()))
+    near = np.abs(X[:, 1] - 0.1) <= np.ptp(X[:, 1]) / 40
+    np.testing.assert_array_equal(ax.collections[1].get_offsets()[:, 1], (y == model.classes_[1])[near])
+    assert ax.get_ylabel().startswith("probability of ")
+
+
+def test_slice_of_several_classes_needs_one_of_them(ax):
+    model = small_fits.three_classes().model
+    with pytest.raises(ValueError, match="say which with label"):
+        plot_slice(model, ax)
+    plot_slice(model, ax, label=2, n_points=5)
+    points = np.column_stack([ax.lines[0].get_xdata(), np.full(5, model.input_range_[:, 1].mean())])
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), model.predict_proba(points)[:, 2])
+
+
+def test_fit_of_classes_at_a_glance():
+    figure = plot_fit(*small_fits.two_classes(), figure=new_figure())
+    data, found, *_ = figure.axes
+    y = small_fits.two_classes().y == small_fits.two_classes().model.classes_[1]
+    np.testing.assert_array_equal(data.collections[0].get_array(), y)
+    assert found.images[0].get_clim() == (0, 1)
+    assert len(figure.axes) == 6
+    with pytest.raises(ValueError, match="say which with label"):
+        plot_fit(*small_fits.three_classes(), figure=new_figure())
+    several = plot_fit(*small_fits.three_classes(), label=0, figure=new_figure())
+    assert "probability of 0" in [axes.get_xlabel() for axes in several.axes]
+
+
+def test_fit_of_text_is_refused_before_it_is_read():
+    with pytest.raises(ValueError, match="model of 2 inputs, both of numbers, got one of 3"):
+        plot_fit(*small_fits.plain())
 
 
 def test_hyperplanes_of_all_classes_are_drawn(ax):

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 import small_fits
 from hyperplanes.plotting import plot_calibration, plot_observed, plot_pit, plot_residuals
@@ -11,6 +12,8 @@ from hyperplanes.plotting.checks import (
     FEWEST_IN_BIN,
     Labels,
     Responses,
+    chance_of_bars,
+    chance_of_shares,
     draw_coverage,
     draw_observed,
     draw_pit,
@@ -143,11 +146,40 @@ def test_reliability_compares_shares_with_probabilities():
     assert found.n_rows.tolist() == 10 * [2000]
     np.testing.assert_allclose(found.predicted, np.arange(0.05, 1, 0.1), atol=0.02)
     inside = (found.interval[:, 0] <= found.predicted) & (found.predicted <= found.interval[:, 1])
-    assert inside.sum() >= 8
-    assert (np.diff(found.interval, axis=1) < 0.06).all()
+    assert inside.all()
+    assert (np.diff(found.interval, axis=1) < 0.1).all()
     first = reliability_of(labels, "a")
     np.testing.assert_allclose(first.predicted[::-1], 1 - found.predicted)
-    assert CHANCE == 0.95
+
+
+def test_intervals_of_shares_are_exact_for_all_groups_together():
+    """Clopper and Pearson, with Bonferroni's correction: at either end the binomial tail is that of one group."""
+    labels = Labels(("a", "b"), np.repeat([0, 1, 0], [30, 10, 60]), np.column_stack(2 * [np.linspace(0.3, 0.6, 100)]))
+    found = reliability_of(labels, n_bins=2)
+    counts, tail = np.round(found.share * found.n_rows), (1 - CHANCE) / 4
+    assert counts.tolist() == [10, 0]
+    assert stats.binom.sf(9, 50, found.interval[0, 0]) == pytest.approx(tail)
+    assert stats.binom.cdf(10, 50, found.interval[0, 1]) == pytest.approx(tail)
+    assert found.interval[1, 0] == 0
+    assert (1 - found.interval[1, 1]) ** 50 == pytest.approx(tail)
+
+
+def test_shares_of_one_and_zero_are_not_cut(ax):
+    plot_calibration(*small_fits.two_classes(), ax)
+    assert ax.lines[1].get_ydata().min() == 0
+    assert not ax.lines[1].get_clip_on()
+
+
+def test_bands_of_chance_hold_a_calibrated_model():
+    """Rarely left: that is what makes leaving them a reason for the report."""
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(400, np.full(20, 1 / 20), size=2000) / 400
+    low, high = chance_of_bars(400, 20)
+    assert np.mean(np.any((counts < low) | (counts > high), axis=1)) < 0.004
+    shares = rng.binomial(400, 0.8, size=20_000) / 400
+    low, high = chance_of_shares(400, 0.8)
+    assert np.mean((shares < low) | (shares > high)) < 0.002
+    assert high - low < 0.14
 
 
 @given(n_rows=st.integers(1, 60), n_bins=st.integers(1, 30))

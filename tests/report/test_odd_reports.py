@@ -5,6 +5,7 @@ import warnings
 from io import BytesIO
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hyperplanes
@@ -39,6 +40,17 @@ def test_noise_with_heavy_tails():
     page = page_of(model, X, y)
     assert "Bayesian regression with heavy-tailed noise" in page
     assert "scale of the noise: prior median" in page
+    assert "Importance of inputs</h3>" not in page  # there is one input: nothing to compare
+    assert "Dependence on x1" in page
+
+
+def test_a_number_and_a_text_of_two_kinds_have_no_map():
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"x": rng.uniform(-1, 1, 60), "kind": rng.choice(["a", "b"], 60)})
+    y = X["x"].to_numpy() + 0.1 * rng.normal(size=60)
+    page = page_of(HyperplaneProcessRegressor(n_hyperplanes=1, n_particles=20, random_state=0).fit(X, y), X, y)
+    assert "The whole function" not in page
+    assert "Importance of inputs</h3>" in page
 
 
 ODD_ROWS = {

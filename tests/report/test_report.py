@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.metrics import r2_score
 
 import small_fits
 from golden_models import response, table
@@ -149,6 +150,21 @@ def test_rows_that_were_held_out_are_the_judges():
     assert "judged by 60 rows that were fitted." in Elements(report_of(fit)).text
 
 
+def test_a_single_row_is_no_judge():
+    fit, rows = small_fits.plain(), table(40, seed=9)
+    text = Elements(report_of(fit, rows[:1], response(rows)[:1])).text
+    assert "judged by 1 row that was held out." in text
+    assert "Too few rows to judge." in text
+    assert "No trouble" not in text
+
+
+def test_missing_texts_are_counted():
+    fit = small_fits.plain()
+    rows = fit.X.assign(kind=fit.X["kind"].where(np.arange(len(fit.X)) >= 7))
+    text = Elements(report_of(fit._replace(X=rows))).text
+    assert f"missing values{7 + fit.X['size'].isna().sum()}" in text
+
+
 def test_of_very_many_rows_some_are_chosen(monkeypatch):
     monkeypatch.setattr("hyperplanes.report.writing.MOST_ROWS", 50)
     text = Elements(report_of(small_fits.two_classes())).text
@@ -207,46 +223,161 @@ def diagnostics(**numbers) -> Diagnostics:
     return small_fits.plain().model.diagnostics_._replace(**{"warnings": (), "notes": ()} | numbers)
 
 
-def responses(share: float, n_rows: int = 1000) -> Responses:
-    """Predictions whose 95% intervals hold a share of the responses."""
-    outside = np.arange(n_rows) >= share * n_rows
-    transform = np.where(outside, 0.999, 0.5)
-    observed = stats.norm.ppf(transform)
-    return Responses(observed, np.zeros(n_rows), np.tile([-1.96, 1.96], (n_rows, 1)), 0.95, transform)
+def forecasts(n_rows: int, *, seed: int = 0, shift: float = 0, scale: float = 1, noise=None) -> Responses:
+    """Gaussian predictions of responses that may differ from them."""
+    rng = np.random.default_rng(seed)
+    mean = 2 * rng.standard_normal(n_rows)
+    observed = mean + shift + (rng.standard_normal(n_rows) if noise is None else noise(rng, n_rows))
+    interval = mean[:, None] + scale * stats.norm.ppf([0.025, 0.975])
+    return Responses(observed, mean, interval, 0.95, stats.norm.cdf((observed - mean) / scale))
+
+
+def votes(n_rows: int, n_classes: int, *, seed: int = 0, boldness: float = 1) -> Labels:
+    """Probabilities of classes that are right, or bolder than that."""
+    rng = np.random.default_rng(seed)
+    right = rng.dirichlet(np.full(n_classes, 0.4), n_rows)
+    observed = np.minimum((right.cumsum(axis=1) < rng.uniform(size=(n_rows, 1))).sum(axis=1), n_classes - 1)
+    shown = right**boldness
+    return Labels(tuple("abcd"[:n_classes]), observed, shown / shown.sum(axis=1, keepdims=True))
+
+
+def verdict_on(checked, **more):
+    return verdict.judge(diagnostics(**more), checked, held_out=True)
 
 
 def test_a_verdict_without_reasons_is_good():
-    found = verdict.judge(diagnostics(notes=("a note",)), responses(0.95), held_out=True)
+    found = verdict_on(forecasts(1000), notes=("a note",))
     assert (found.level, found.reasons, found.notes) == ("good", (), ("a note",))
 
 
 @pytest.mark.parametrize(
-    ("share", "words"), [(0.85, "hold only 85.0% of rows that were held out"), (1.0, "wider than they need to be")]
+    "made",
+    [forecasts, lambda n_rows, seed: votes(n_rows, 2, seed=seed), lambda n_rows, seed: votes(n_rows, 4, seed=seed)],
 )
-def test_intervals_that_do_not_hold_what_they_promise_are_a_reason(share, words):
-    found = verdict.judge(diagnostics(), responses(share), held_out=True)
+@pytest.mark.parametrize("n_rows", [30, 300])
+def test_false_alarms_are_rare(made, n_rows):
+    """At 1 in 200, seven or more of 400 have a probability of 0.004."""
+    levels = [verdict_on(made(n_rows, seed=seed)).level for seed in range(400)]
+    assert levels.count("good") > 400 - 7
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"scale": 0.7}, "they are too narrow"),
+        ({"scale": 1.5}, "wider than they need to be"),
+        (
+            {"noise": lambda rng, n_rows: 1.5 * np.sqrt(0.2) * rng.standard_t(2.5, n_rows)},
+            "another shape than the model",
+        ),
+        ({"shift": 0.4}, "higher than predicted"),
+        ({"shift": -0.4}, "lower than predicted"),
+    ],
+)
+def test_predictions_that_do_not_hold_what_they_promise_are_a_reason(wrong, words):
+    found = verdict_on(forecasts(1000, **wrong))
     assert found.level == "mind"
-    assert words in found.reasons[0]
-    assert 'noise="auto"' in found.reasons[0]
+    assert "Usable with care" in found.headline
+    assert any(words in reason and "of rows that were held out" in reason for reason in found.reasons)
+    assert "shift" in wrong or 'noise="auto"' in found.reasons[0]
+
+
+def test_intervals_of_half_the_rows_are_judged_and_not_only_the_widest():
+    """What pictures show is in the verdict: 95% intervals that hold 95%, and 50% intervals that hold far more."""
+    checked = forecasts(
+        2000, noise=lambda rng, n_rows: np.where(rng.uniform(size=n_rows) < 0.09, 3, 0.5) * rng.normal(size=n_rows)
+    )
+    assert checked.covered(0.95) == pytest.approx(0.95, abs=0.015)
+    found = verdict_on(checked)
+    assert found.level == "mind"
+    assert f"50% intervals hold {checked.covered(0.5):.1%}" in found.reasons[0]
+
+
+def test_distributions_of_another_shape_are_a_reason():
+    """A gap in the transform that leaves the mean and the coverage of the intervals judged as they are."""
+    places = (np.arange(2000) + 0.5) / 2000
+    moved = np.where((places > 0.3) & (places < 0.35), 0.4, np.where((places > 0.65) & (places < 0.7), 0.6, places))
+    observed = stats.norm.ppf(moved)
+    found = verdict_on(Responses(observed, np.zeros(2000), np.tile([-1.96, 1.96], (2000, 1)), 0.95, moved))
+    assert found.level == "mind"
+    assert "4 bars of 20 of the histogram" in found.reasons[0]
+
+
+@pytest.mark.parametrize("n_rows", [5, 40, 1000])
+@pytest.mark.parametrize("wrong", [{"shift": 8.0}, {"shift": -8.0}, {"scale": 0.05}])
+def test_predictions_that_are_hopeless_are_not_to_be_trusted(n_rows, wrong):
+    found = verdict_on(forecasts(n_rows, **wrong))
+    assert found.level == "bad"
+    assert found.headline == "Do not trust this fit yet."
+
+
+def test_predictions_that_are_worse_than_the_average_are_not_to_be_trusted():
+    rng = np.random.default_rng(0)
+    observed, mean = rng.standard_normal((2, 200))
+    width = np.sqrt(2) * stats.norm.ppf([0.025, 0.975])
+    transform = stats.norm.cdf((observed - mean) / np.sqrt(2))  # intervals are right, and so wide that they are no use
+    found = verdict_on(Responses(observed, mean, mean[:, None] + width, 0.95, transform))
+    assert found.level == "bad"
+    assert len(found.reasons) == 1
+    assert "worse than the average of the responses would be" in found.reasons[0]
+
+
+def test_inputs_that_tell_nothing_are_a_note():
+    rng = np.random.default_rng(0)
+    observed, mean = rng.standard_normal(300), 0.25 * rng.standard_normal(300)
+    checked = Responses(observed, mean, mean[:, None] + [-1.96, 1.96], 0.95, stats.norm.cdf(observed - mean))
+    found = verdict_on(checked)
+    assert found.level == "good"
+    assert "no better than the average" in found.notes[0]
+
+
+def test_few_rows_clear_nothing():
+    found = verdict_on(forecasts(1))
+    assert (found.level, found.headline) == ("mind", "Too few rows to judge.")
+    assert found.reasons[0].startswith("1 row does not tell")
+    assert verdict_on(forecasts(29)).reasons[0].startswith("29 rows do not tell")
+    assert verdict_on(votes(29, 2)).level == "mind"
+    assert verdict_on(forecasts(30)).level == "good"
+
+
+def test_sure_but_slight_differences_are_notes():
+    found = verdict_on(forecasts(100_000, scale=1.03))
+    assert found.level == "good"
+    assert "wider than they need to be" in found.notes[0]
 
 
 def test_warnings_of_the_fit_are_reasons_and_a_stuck_one_is_not_to_be_trusted():
-    found = verdict.judge(diagnostics(warnings=("raise n_steps",)), responses(0.95), held_out=False)
+    found = verdict_on(forecasts(100), warnings=("raise n_steps",))
     assert (found.level, found.reasons) == ("mind", ("raise n_steps",))
-    stuck = verdict.judge(diagnostics(late_acceptance=0.0, warnings=("x",)), responses(0.95), held_out=False)
+    stuck = verdict_on(forecasts(100), late_acceptance=0.0, warnings=("x",))
     assert stuck.level == "bad"
     assert "Do not trust" in stuck.headline
 
 
-def test_probabilities_that_are_far_off_are_a_reason():
-    rng = np.random.default_rng(0)
-    shares = rng.uniform(size=2000)
-    hits = (rng.uniform(size=2000) < shares).astype(int)
-    honest = Labels(("a", "b"), hits, np.column_stack([1 - shares, shares]))
-    bold = honest._replace(probabilities=np.column_stack([1 - shares**4, shares**4]))
-    assert verdict.judge(diagnostics(), honest, held_out=True).level == "good"
-    found = verdict.judge(diagnostics(), bold, held_out=False)
+@pytest.mark.parametrize(("boldness", "words"), [(3, "too sure"), (0.4, "less sure than it could be")])
+def test_probabilities_that_are_far_off_are_a_reason(boldness, words):
+    found = verdict.judge(diagnostics(), votes(1000, 3, boldness=boldness), held_out=False)
+    assert found.level == "mind"
+    assert words in found.reasons[0]
     assert "of the rows that were fitted" in found.reasons[0]
+
+
+def test_probabilities_of_one_class_that_are_off_are_a_reason():
+    """Too high for some rows and too low for others, so that the average is right."""
+    rng = np.random.default_rng(0)
+    right = np.repeat([0.55, 0.95], 1000)
+    shown = np.full(2000, 0.75) + rng.uniform(-0.01, 0.01, 2000) + np.repeat([-0.05, 0.05], 1000)
+    hits = (rng.uniform(size=2000) < right).astype(int)
+    found = verdict_on(Labels(("a", "b"), hits, np.column_stack([1 - shown, shown])))
+    assert found.level == "mind"
+    assert re.search(r"in ([5-9]|10) of 10 groups", found.reasons[0])
+
+
+def test_a_classifier_that_knows_nothing_and_is_sure_is_not_to_be_trusted():
+    shuffled = votes(300, 3)._replace(observed=votes(300, 3, seed=1).observed)
+    found = verdict_on(shuffled)
+    assert found.level == "bad"
+    assert "worse than the share of each class would be" in found.reasons[-1]
 
 
 def test_scores_of_labels_and_responses():
@@ -255,10 +386,23 @@ def test_scores_of_labels_and_responses():
     assert values["accuracy"] == "75.0%"
     assert values["Brier score"] == f"{(0.02 + 0.08 + 0.72 + 0.0) / 4:.3g}"
     assert values["log predictive density"] == "-0.5"
-    values = {score.name: score.value for score in scores_of(responses(0.9), 0.0)}
-    assert values["inside 95% intervals"] == "90.0%"
-    constant = responses(1.0)
+    checked = forecasts(200)
+    values = {score.name: score.value for score in scores_of(checked, 0.0)}
+    assert values["inside 95% intervals"] == f"{checked.covered(0.95):.1%}"
+    assert values["variance explained"] == f"{r2_score(checked.observed, checked.mean):.1%}"
+    constant = checked._replace(observed=np.ones(200))
     assert "variance explained" not in {score.name for score in scores_of(constant, 0.0)}
+
+
+def test_large_numbers_can_be_read():
+    checked = forecasts(50)
+    large = checked._replace(**{name: 32_100.0 * getattr(checked, name) for name in ("observed", "mean", "interval")})
+    values = {score.name: score.value for score in scores_of(large, -12.5)}
+    assert values["width of these"] == "125,830"
+    assert re.fullmatch(r"\d\d,\d{3}", values["typical error"])
+    assert summary.summarise_response([20_001, 21_430.4, 1e6], "y", of_classes=False).values == (
+        "20,001 to 1,000,000, median 21,430"
+    )
 
 
 def test_columns_in_brief():
@@ -268,6 +412,11 @@ def test_columns_in_brief():
     assert f"{X['size'].min():.4g} to {X['size'].max():.4g}" in size.values
     counts = X["kind"].value_counts()
     assert f"{counts.index[0]} ({counts.iloc[0]})" in kind.values
+    gone = summary.summarise_inputs(model, X.assign(kind=X["kind"].where(np.arange(len(X)) >= 7)))[2]
+    assert (kind.n_missing, gone.n_missing) == (0, 7)
+    assert "missing" not in gone.values
+    never = summary.summarise_inputs(model, X.assign(kind=np.array(len(X) * [None])))[2]
+    assert (never.values, never.n_missing) == ("nothing but missing values", len(X))
     empty = summary.summarise_inputs(model, X.assign(size=np.nan, age=1.0))
     assert (empty[0].values, empty[1].values) == ("nothing but missing values", "constant: 1")
     assert summary.summarise_response(y, "y", of_classes=False).kind == "response"

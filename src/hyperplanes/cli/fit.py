@@ -30,6 +30,7 @@ from hyperplanes.estimators.columns import text_columns
 from hyperplanes.estimators.datasets import open_dataset, require_columns
 from hyperplanes.estimators.decomposition import DOMAINS
 from hyperplanes.estimators.loading import Estimator
+from hyperplanes.estimators.numerals import readable
 from hyperplanes.estimators.tables import FEWEST_ROWS
 
 DEFAULTS = HyperplaneProcessRegressor().get_params()
@@ -285,15 +286,15 @@ def _print_summary(summary: dict[str, Any], as_json: bool, to_stderr: bool) -> N
     number = summary["n_hyperplanes"]
     lines = {
         "rows, columns": f"{summary['rows']:,.0f}, {len(summary['columns'])}",
-        "hyperplanes": f"{number['mean']:.3g} ({number['low']} to {number['high']})",
-        "log evidence": f"{summary['log_evidence']:.6g} ± {summary['log_evidence_error']:.2g}",
-        "seconds": f"{summary['seconds']:.3g}",
+        "hyperplanes": f"{readable(number['mean'], 3)} ({number['low']} to {number['high']})",
+        "log evidence": f"{readable(summary['log_evidence'], 6)} ± {readable(summary['log_evidence_error'], 2)}",
+        "seconds": readable(summary["seconds"], 3),
     }
     if "classes" in summary:
         lines["classes"] = ", ".join(map(str, summary["classes"]))
     else:
         lines["noise"] = (
-            f"{summary['noise_std']:.4g}, as a standard deviation of {summary['target']}; {summary['noise']}"
+            f"{readable(summary['noise_std'])}, as a standard deviation of {summary['target']}; {summary['noise']}"
         )
     table = Table(show_header=False, box=None)
     for name, value in lines.items():

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.checkpoints import Folder, open_checkpoints
 from hyperplanes.estimators.division import divided_table
+from hyperplanes.estimators.export import DrawsMixin
 from hyperplanes.estimators.onnx import Classes, OnnxExport, write_onnx
 from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.process import HyperplaneProcess, RandomState
@@ -26,7 +27,7 @@ from hyperplanes.model import Prior
 Labels = NDArray[Any]
 
 
-class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: ignore[misc]  # scikit-learn has no types
+class HyperplaneProcessClassifier(DrawsMixin, ClassifierMixin, HyperplaneProcess):  # type: ignore[misc]  # scikit-learn has no types
     """Bayesian two-layer ReLU network for classes, whose hidden units are a Poisson process of hyperplanes.
 
     Two classes have one network, of the log odds of the second; more have one each, and the probability of a class is

@@ -108,13 +108,18 @@ def spread_text(table: Any, categories: Categories) -> Floats:
         raise TypeError("X must be a data frame, as in fit: some of its columns hold text")
     parts = []
     for k, known in enumerate(categories):
-        values = _column(table, k)
         if known is None:
+            values = _column(table, k)
             parts.append(np.array([np.nan if _is_missing(value) else value for value in values], dtype=np.float64))
             continue
-        texts = np.array([MISSING if _is_missing(value) else str(value) for value in values], dtype=object)
+        texts = np.array([MISSING if text is None else text for text in texts_of(table, k)], dtype=object)
         parts.extend((texts == name).astype(np.float64) for name in (known[1:] if len(known) == 2 else known))
     return np.column_stack(parts)
+
+
+def texts_of(table: Any, k: int) -> list[str | None]:
+    """The texts of a column of a data frame, None where they are missing."""
+    return [None if _is_missing(value) else str(value) for value in _column(table, k)]
 
 
 def _has_text(table: Any, k: int) -> bool:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from hyperplanes.estimators.numerals import readable
 from hyperplanes.inference import Posterior
 from hyperplanes.model import Prior
 from hyperplanes.model.prior import LOG_VARIANCES
@@ -160,9 +161,9 @@ def judge_time(diagnostics: Diagnostics, seconds: float, budget: float | None) -
     if budget is None or seconds <= OVER_BUDGET * budget:
         return diagnostics
     message = (
-        f"The fit took {seconds:.3g} s, {seconds / budget:.2g} times its budget, with as few steps as it can take. The "
-        "first fit of a table of this size compiles, later ones do not; otherwise lower n_particles, raise budget, or "
-        "leave it None."
+        f"The fit took {readable(seconds, 3)} s, {readable(seconds / budget, 2)} times its budget, with as few steps "
+        "as it can take. The first fit of a table of this size compiles, later ones do not; otherwise lower "
+        "n_particles, raise budget, or leave it None."
     )
     return diagnostics._replace(warnings=(*diagnostics.warnings, message))
 
@@ -190,7 +191,8 @@ def _warnings_on_data(numbers: Diagnostics, summary: FitSummary) -> Iterator[str
         )
     elif numbers.noise_std < AT_THE_FLOOR * numbers.noise_floor:
         yield (
-            f"The noise ({numbers.noise_std:.3g}) is as small as the prior allows ({numbers.noise_floor:.3g}): "
+            f"The noise ({readable(numbers.noise_std, 3)}) is as small as the prior allows "
+            f"({readable(numbers.noise_floor, 3)}): "
             "intervals are as wide as the prior makes them. If y has so little noise, "
             "pass a prior with a smaller noise_scale."
         )

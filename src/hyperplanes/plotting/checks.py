@@ -8,16 +8,18 @@ from scipy import stats
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor
+from hyperplanes.estimators.draws import positions
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.plotting.canvas import ACCENT, MAIN, MANY_POINTS, MUTED, SOFT, axes, legend_above, plain, point_size
 from hyperplanes.plotting.inputs import Model
 
 LEVELS = np.linspace(0.02, 0.98, 49)
 """Probabilities of the intervals whose coverage is drawn."""
-CHANCE = 0.95
-"""Of the band in which a calibrated model would be."""
+CHANCE = 0.999
+"""Of the bands in which a calibrated model would be. It is near 1 so that leaving a band means something: the report
+judges by the same bands."""
 N_BINS = 10
-FEWEST_IN_BIN = 10
+FEWEST_IN_BIN = 20
 
 
 class Responses(NamedTuple):
@@ -63,7 +65,7 @@ class Reliability(NamedTuple):
     share: Floats
     """(n_bins,) share of its rows that are of the class."""
     interval: Floats
-    """(n_bins, 2) of that share."""
+    """(n_bins, 2) of that share; those of all bins hold together with a probability of at least `CHANCE`."""
     n_rows: NDArray[np.intp]
     """(n_bins,)."""
 
@@ -81,9 +83,7 @@ def labels_of(model: HyperplaneProcessClassifier, X: Any, y: Any) -> Labels:
     _require(model, HyperplaneProcessClassifier, "classifier")
     labels = column_or_1d(y)
     check_consistent_length(X, labels)
-    numbers = np.minimum(np.searchsorted(model.classes_, labels), len(model.classes_) - 1)
-    if unknown := sorted({str(label) for label in labels[model.classes_[numbers] != labels]}):
-        raise ValueError(f"y holds labels that were not in training: {', '.join(map(repr, unknown[:5]))}")
+    numbers = positions(model.classes_, labels)
     return Labels(tuple(map(str, model.classes_)), numbers, model.predict_proba(X))
 
 
@@ -95,10 +95,23 @@ def reliability_of(labels: Labels, label: Any = None, n_bins: int = N_BINS) -> R
     n_bins = max(1, min(n_bins, len(predicted) // FEWEST_IN_BIN))
     bins = np.array_split(np.argsort(predicted, kind="stable"), n_bins)
     counts, sizes = np.array([hits[rows].sum() for rows in bins]), np.array([len(rows) for rows in bins])
-    tail = (1 - CHANCE) / 2
-    interval = stats.beta.ppf([tail, 1 - tail], counts[:, None] + 0.5, (sizes - counts)[:, None] + 0.5)
+    tail = (1 - CHANCE) / (2 * n_bins)
+    low, high = stats.beta.ppf(tail, counts, sizes - counts + 1), stats.beta.isf(tail, counts + 1, sizes - counts)
+    interval = np.column_stack([np.where(counts == 0, 0.0, low), np.where(counts == sizes, 1.0, high)])
     mean = np.array([predicted[rows].mean() for rows in bins])
     return Reliability(mean, counts / sizes, interval, sizes)
+
+
+def chance_of_shares(n_rows: int, level: Any) -> tuple[Any, Any]:
+    """Between which shares of rows that many are, by chance alone, where each is with this probability."""
+    low, high = stats.binom.interval(CHANCE, n_rows, level)
+    return low / n_rows, high / n_rows
+
+
+def chance_of_bars(n_rows: int, n_bins: int) -> tuple[float, float]:
+    """Between which shares of rows all bars of a histogram of even numbers are, by chance alone."""
+    low, high = stats.binom.interval(1 - (1 - CHANCE) / n_bins, n_rows, 1 / n_bins)
+    return float(low / n_rows), float(high / n_rows)
 
 
 def class_numbers(classes: tuple[str, ...], label: Any = None) -> list[int]:
@@ -203,8 +216,8 @@ def draw_coverage(responses: Responses, ax: Any = None) -> Any:
     """Draw the coverage of central intervals of predictions that were made before."""
     ax = axes(ax)
     n_rows = len(responses.observed)
-    low, high = stats.binom.interval(CHANCE, n_rows, LEVELS)
-    ax.fill_between(LEVELS, low / n_rows, high / n_rows, color=SOFT, alpha=0.8, linewidth=0, label="by chance alone")
+    low, high = chance_of_shares(n_rows, LEVELS)
+    ax.fill_between(LEVELS, low, high, color=SOFT, alpha=0.8, linewidth=0, label="by chance alone")
     ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", label="calibrated")
     ax.plot(LEVELS, [responses.covered(level) for level in LEVELS], color=MAIN, linewidth=2, label="this fit")
     return _finish_square(ax, "probability of the interval", "share of rows inside")
@@ -217,7 +230,7 @@ def draw_reliability(labels: Labels, ax: Any = None, *, label: Any = None, n_bin
     outputs = class_numbers(labels.classes, label)
     ends = np.abs(found.interval.T - found.share)
     ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", label="calibrated")
-    ax.errorbar(
+    drawn = ax.errorbar(
         found.predicted,
         found.share,
         yerr=ends,
@@ -228,6 +241,8 @@ def draw_reliability(labels: Labels, ax: Any = None, *, label: Any = None, n_bin
         capsize=3,
         label="this fit",
     )
+    for artist in drawn.get_children():
+        artist.set_clip_on(False)  # shares of 0 and 1 are on the border
     what = f"of {plain(labels.classes[outputs[0]])}" if len(outputs) == 1 else "of a class"
     return _finish_square(ax, f"predicted probability {what}", "share of rows of that class")
 
@@ -237,8 +252,8 @@ def draw_pit(responses: Responses, ax: Any = None, *, n_bins: int = 20) -> Any:
     ax = axes(ax)
     n_rows = len(responses.observed)
     expected = n_rows / n_bins
-    low, high = stats.binom.interval(CHANCE, n_rows, 1 / n_bins)
-    ax.axhspan(low / expected, high / expected, color=SOFT, alpha=0.8, linewidth=0, label="by chance alone")
+    low, high = chance_of_bars(n_rows, n_bins)
+    ax.axhspan(low * n_bins, high * n_bins, color=SOFT, alpha=0.8, linewidth=0, label="by chance alone")
     shares, edges = np.histogram(responses.transform, bins=n_bins, range=(0, 1))
     ax.bar(
         edges[:-1],
@@ -264,6 +279,7 @@ def draw_residuals(responses: Responses, ax: Any = None) -> Any:
     ax.axhline(0, color=MUTED, linewidth=1, linestyle="--")
     _scatter_in_and_out(ax, responses, responses.mean, responses.observed - responses.mean)
     ax.set(xlabel="prediction", ylabel="response minus prediction")
+    ax.locator_params(axis="x", nbins=6)
     legend_above(ax)
     return ax
 
@@ -276,6 +292,7 @@ def draw_observed(responses: Responses, ax: Any = None) -> Any:
     ends = [responses.mean.min(), responses.mean.max()]
     ax.plot(ends, ends, color=MUTED, linewidth=1, linestyle="--")
     ax.set(xlabel="prediction", ylabel="response")
+    ax.locator_params(axis="x", nbins=6)
     legend_above(ax)
     return ax
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hyperplanes.estimators.numerals import readable
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.settings import tails
 from hyperplanes.plotting.canvas import MAIN, MUTED, SERIES, SOFT, axes, legend_above, plain
@@ -216,6 +217,8 @@ def draw_importance(found: Importance, ax: Any = None, *, n_shown: int = 12, of_
     ax.set_yticks(places, [plain(name) for name in found.names[:n_shown]])
     ax.set_ylim(max(n_shown, FEWEST_BARS) - 0.4, -0.6)
     ax.set_xlim(left=0)
+    ax.locator_params(axis="x", nbins=4)  # long names leave little room
+    ax.xaxis.set_major_formatter(lambda value, _: readable(value))
     ax.set_xlabel("probability moved" if of_classes else "change of the prediction")
     return ax
 
@@ -273,13 +276,13 @@ def _label_places(ax: Any, curves: Curves) -> None:
     column = curves.column
     ax.set_xlabel(plain(column.name))
     if column.categories is None:
+        ax.locator_params(axis="x", nbins=6)
         ax.plot(
             curves.deciles,
-            np.zeros(len(curves.deciles)),
+            np.full(len(curves.deciles), 0.03),  # above the axis: its ticks are below
             "|",
             color=MUTED,
-            markersize=8,
-            clip_on=False,
+            markersize=6,
             transform=ax.get_xaxis_transform(),
             zorder=4,
         )

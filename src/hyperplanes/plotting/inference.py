@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
+from hyperplanes.estimators.numerals import readable
 from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.model import Prior
@@ -52,7 +53,7 @@ def plot_number(model: Model, ax: Any = None) -> Any:
     places = np.arange(max(shown[0] - 1, 0), shown[-1] + 2)
     probabilities = np.append(number.probabilities, np.zeros(2))[np.minimum(places, len(number.probabilities))]
     ax.bar(places, probabilities, width=0.8, color=MAIN, alpha=0.85)
-    ax.axvline(number.mean, color=ACCENT, linewidth=1.5, linestyle="--", label=f"mean {number.mean:.3g}")
+    ax.axvline(number.mean, color=ACCENT, linewidth=1.5, linestyle="--", label=f"mean {readable(number.mean, 3)}")
     ax.set(xlabel="number of hyperplanes", ylabel="posterior probability")
     ax.xaxis.get_major_locator().set_params(integer=True)
     legend_above(ax)

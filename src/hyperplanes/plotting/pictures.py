@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor, Part
+from hyperplanes.estimators import HyperplaneProcessClassifier, Part
+from hyperplanes.estimators.draws import positions
 from hyperplanes.model.prediction import Functions
 from hyperplanes.plotting.canvas import MAIN, SOFT, axes, plain, pyplot
 from hyperplanes.plotting.checks import class_numbers
@@ -25,6 +26,7 @@ VALUE_MAP = ("viridis", 0.3, 1.0)
 out so that dark lines stay visible everywhere."""
 UNCERTAINTY_MAP = "YlOrBr"
 """Colours of widths, which must not be mistaken for values."""
+UNCERTAINTY_LABEL = "± around the predicted mean"
 N_POINTS = 33
 """Of the line that a hyperplane is drawn as."""
 HYPERPLANE_COLOR = "black"
@@ -48,6 +50,29 @@ class Truth(Protocol):
         """Return the true function, (n_rows,)."""
 
 
+class Output(NamedTuple):
+    """What a picture shows of a model: the response, or the probability of a class."""
+
+    name: str
+    """For the axes."""
+    label: Any = None
+    """The class, if it is one."""
+    number: int | None = None
+    """Its position among the classes."""
+
+    @property
+    def extend(self) -> str:
+        """At which ends a colour bar has values beyond it, as matplotlib says it."""
+        return "both" if self.number is None else "neither"
+
+    def values(self, model: Model, y: ArrayLike) -> Floats:
+        """Responses as numbers: 1 for the class and 0 for others, where it is one."""
+        if self.number is None:
+            return np.asarray(y, dtype=np.float64)
+        labels: Any = getattr(model, "classes_", None)
+        return np.asarray(positions(labels, np.asarray(y)) == self.number, dtype=np.float64)
+
+
 class Frame(NamedTuple):
     """What the panels of one picture share."""
 
@@ -59,6 +84,8 @@ class Frame(NamedTuple):
     """The cut through the surface."""
     truth: Truth | None
     """The known answer, if there is one."""
+    output: Output
+    """What is predicted."""
 
     @property
     def bounds(self) -> Floats:
@@ -93,8 +120,9 @@ def plot_hyperplanes(
     matplotlib Axes
     """
     rectangle = _rectangle(model, bounds)
-    settings = {"color": HYPERPLANE_COLOR, "alpha": _line_opacity(n_sets), "linewidth": 0.6, "zorder": 3, **style}
-    return _add_lines(axes(ax), _posterior_lines(model, n_sets, rectangle), rectangle, settings)
+    lines = _posterior_lines(model, n_sets, rectangle)
+    settings = {"color": HYPERPLANE_COLOR, "alpha": _line_opacity(len(lines)), "linewidth": 0.6, "zorder": 3, **style}
+    return _label_square(_add_lines(axes(ax), lines, rectangle, settings), model, rectangle)
 
 
 def plot_surface(
@@ -137,12 +165,12 @@ def plot_surface(
     rectangle = _rectangle(model, bounds)
     cells = cell_centres(rectangle, n_grid)
     settings: dict[str, Any] = {"cmap": UNCERTAINTY_MAP if uncertainty else _value_map()}
-    if isinstance(model, HyperplaneProcessClassifier):
-        values = _class_values(model, cells, coverage, label, uncertainty)
-        settings |= {} if uncertainty else {"vmin": 0.0, "vmax": 1.0}
-    else:
-        values = _half_width(_interval(model, cells, coverage, "mean")) if uncertainty else _mean(model, cells)
-    settings |= {"vmin": 0.0} if uncertainty else {}
+    output = _output_of(model, label)
+    values = _half_width(_interval(model, cells, coverage, output)) if uncertainty else _mean(model, cells, output)
+    if uncertainty:
+        settings |= {"vmin": 0.0}
+    elif output.number is not None:
+        settings |= {"vmin": 0.0, "vmax": 1.0}
     ax = axes(ax)
     picture = values.reshape(n_grid, n_grid)
     settings = {"interpolation": "bilinear", "aspect": "auto", **settings, **style}
@@ -151,11 +179,12 @@ def plot_surface(
 
 
 def plot_slice(
-    model: HyperplaneProcessRegressor,
+    model: Model,
     ax: Any = None,
     *,
     column: int = 0,
     at: float | None = None,
+    label: Any = None,
     data: tuple[ArrayLike, ArrayLike] | None = None,
     truth: Truth | None = None,
     coverage: float = 0.95,
@@ -163,6 +192,8 @@ def plot_slice(
     n_points: int = 200,
 ) -> Any:
     """Draw a cut through the surface with the intervals of the function and of a new response.
+
+    Of a classifier: the probability of a class with its interval.
 
     Parameters
     ----------
@@ -173,12 +204,14 @@ def plot_slice(
         The input along which to cut.
     at : float, optional
         The value of the other input. Its middle by default.
+    label : class, optional
+        Of a classifier: the class whose probability is drawn. By default the second of two; several need it.
     data : (X, y), optional
-        Rows to show where they lie within a fortieth of the range of the cut.
+        Rows to show where they lie within a fortieth of the range of the cut. Those of a class are at 1, others at 0.
     truth : object with `function(X)`, optional
-        The true function, drawn as a line.
+        The true function, or probability, drawn as a line.
     coverage : float
-        Of both intervals.
+        Of the intervals.
     bounds : array-like, (2, 2), optional
         Smallest and largest value to draw of each input. By default those of the data fitted.
     n_points : int
@@ -194,34 +227,34 @@ def plot_slice(
     ax = axes(ax)
     points = cut.points(rectangle, n_points)
     place = points[:, column]
-    percent = f"{100 * coverage:g}%"
-    for target, color, label in (
-        ("response", RESPONSE_BAND_COLOR, f"{percent} of new responses"),
-        ("mean", FUNCTION_BAND_COLOR, f"{percent} band of the function"),
-    ):
-        low, high = _interval(model, points, coverage, target).T
-        ax.fill_between(place, low, high, color=color, alpha=0.55, linewidth=0, label=label)
+    output = _output_of(model, label)
+    for band, color, name in _bands(model, points, coverage, output):
+        ax.fill_between(place, *band.T, color=color, alpha=0.55, linewidth=0, label=name)
     if data is not None:
-        _scatter_near(ax, cut, rectangle, np.asarray(data[0]), np.asarray(data[1]))
-    ax.plot(place, _mean(model, points), color=FUNCTION_BAND_COLOR, linewidth=1.6, label="predicted mean")
+        _scatter_near(ax, cut, rectangle, np.asarray(data[0], dtype=np.float64), output.values(model, data[1]))
+    ax.plot(place, _mean(model, points, output), color=FUNCTION_BAND_COLOR, linewidth=1.6, label="predicted mean")
     if truth is not None:
         ax.plot(place, truth.function(points), color=TRUTH_COLOR, linewidth=1.4, linestyle="--", label="true function")
     ax.set_xlim(place[0], place[-1])
     ax.set_xlabel(_input_names(model)[column])
-    ax.set_ylabel("y")
+    ax.set_ylabel(output.name)
     return ax
 
 
 def plot_fit(
-    model: HyperplaneProcessRegressor, X: ArrayLike, y: ArrayLike, *, truth: Truth | None = None, figure: Any = None
+    model: Model, X: ArrayLike, y: ArrayLike, *, label: Any = None, truth: Truth | None = None, figure: Any = None
 ) -> Any:
     """Draw a fit of two inputs at a glance: the data, the hyperplanes found, the doubt left and a cut through it.
+
+    Of a classifier: the probability of a class.
 
     Parameters
     ----------
     model : fitted estimator with two inputs
     X, y : array-like
         The data fitted, (n_rows, 2) and (n_rows,).
+    label : class, optional
+        Of a classifier: the class whose probability is drawn. By default the second of two; several need it.
     truth : object with `normals`, `offsets` and `function(X)`, optional
         The known answer of simulated data.
     figure : matplotlib Figure, optional
@@ -231,23 +264,25 @@ def plot_fit(
     -------
     matplotlib Figure
     """
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    frame = _frame(model, X, y, truth)
+    _require_plane(model)
+    output = _output_of(model, label)
+    X, values = np.asarray(X, dtype=np.float64), output.values(model, y)
+    frame = _frame(model, X, values, output, truth)
     figure = pyplot().figure(**FIGURE_STYLE) if figure is None else figure
     axes = figure.subplot_mosaic([["data", "fit", "doubt"], ["cut", "cut", "cut"]], height_ratios=[1.0, 0.75])
-    _draw_data(axes["data"], model, X, y, frame)
+    _draw_data(axes["data"], model, X, values, frame)
     _draw_found(axes["fit"], model, frame)
     _draw_doubt(axes["doubt"], model, frame)
     _draw_cut(axes["cut"], model, X, y, frame)
-    _add_colour_bars(figure, axes)
+    _add_colour_bars(figure, axes, output)
     return figure
 
 
-def _add_colour_bars(figure: Any, axes: Mapping[str, Any]) -> None:
+def _add_colour_bars(figure: Any, axes: Mapping[str, Any], output: Output) -> None:
     bars: dict[str, Any] = {"location": "bottom", "pad": 0.02}
     values, doubt = axes["fit"].images[-1], axes["doubt"].images[-1]
-    figure.colorbar(values, ax=[axes["data"], axes["fit"]], label="y", extend="both", aspect=40, **bars)
-    bar = figure.colorbar(doubt, ax=axes["doubt"], label="± around the predicted mean", aspect=20, **bars)
+    figure.colorbar(values, ax=[axes["data"], axes["fit"]], label=output.name, extend=output.extend, aspect=40, **bars)
+    bar = figure.colorbar(doubt, ax=axes["doubt"], label=UNCERTAINTY_LABEL, aspect=20, **bars)
     bar.ax.locator_params(axis="x", nbins=5)
 
 
@@ -274,29 +309,34 @@ def check_picture_path(path: Path) -> None:
         raise FileNotFoundError(f"the folder of the picture does not exist: {str(path.parent)!r}")
 
 
-def _draw_data(ax: Any, model: HyperplaneProcessRegressor, X: Floats, y: Floats, frame: Frame) -> None:
+def _draw_data(ax: Any, model: Model, X: Floats, y: Floats, frame: Frame) -> None:
     ax.scatter(*X.T, c=y, s=7, linewidths=0, cmap=_value_map(), rasterized=True, **frame.colors)
     _label_square(ax, model, frame.rectangle)
     _draw_truth(ax, frame, linewidth=2.4)
-    ax.set_title(f"The data: {len(y):,} noisy rows" + ("\nred: lines where the truth bends" if frame.truth else ""))
+    of_class = f"{y.sum():,.0f} of {len(y):,} rows are\n{plain(frame.output.label)} (yellow)"
+    what = f"{len(y):,} noisy rows" if frame.output.number is None else of_class
+    ax.set_title(f"The data: {what}" + ("\nred: lines where the truth bends" if frame.truth else ""))
 
 
-def _draw_found(ax: Any, model: HyperplaneProcessRegressor, frame: Frame) -> None:
-    plot_surface(model, ax, bounds=frame.bounds, **frame.colors)
+def _draw_found(ax: Any, model: Model, frame: Frame) -> None:
+    plot_surface(model, ax, label=frame.output.label, bounds=frame.bounds, **frame.colors)
     plot_hyperplanes(model, ax, bounds=frame.bounds)
     _draw_truth(ax, frame, linewidth=1.2, linestyle=(0, (4, 4)))
-    ax.set_title("The fit: predicted mean and\nposterior lines where it bends (black)")
+    what = "mean" if frame.output.number is None else "probability"
+    ax.set_title(f"The fit: predicted {what} and\nposterior lines where it bends (black)")
 
 
-def _draw_doubt(ax: Any, model: HyperplaneProcessRegressor, frame: Frame) -> None:
-    plot_surface(model, ax, uncertainty=True, bounds=frame.bounds)
+def _draw_doubt(ax: Any, model: Model, frame: Frame) -> None:
+    plot_surface(model, ax, uncertainty=True, label=frame.output.label, bounds=frame.bounds)
     (ax.axhline if frame.cut.column == 0 else ax.axvline)(frame.cut.at, color="black", linewidth=1.2, linestyle=":")
-    ax.set_title("The doubt: half-width of the\n95% band of the function")
+    what = "function" if frame.output.number is None else "probability"
+    ax.set_title(f"The doubt: half-width of the\n95% band of the {what}")
 
 
-def _draw_cut(ax: Any, model: HyperplaneProcessRegressor, X: Floats, y: Floats, frame: Frame) -> None:
+def _draw_cut(ax: Any, model: Model, X: Floats, y: ArrayLike, frame: Frame) -> None:
     cut = frame.cut
-    plot_slice(model, ax, column=cut.column, at=cut.at, data=(X, y), truth=frame.truth, bounds=frame.bounds)
+    shown = {"truth": frame.truth, "bounds": frame.bounds, "label": frame.output.label}
+    plot_slice(model, ax, column=cut.column, at=cut.at, data=(X, y), **shown)
     other = _input_names(model)[1 - cut.column]
     ax.set_title(f"A cut through the surface along the dotted line, {other} = {cut.at:.2f}")
     ax.figure.legend(*ax.get_legend_handles_labels(), ncols=5, frameon=False, loc="outside lower center")
@@ -309,15 +349,16 @@ def _draw_truth(ax: Any, frame: Frame, **style: Any) -> None:
         _add_lines(ax, lines, frame.rectangle, settings)
 
 
-def _frame(model: HyperplaneProcessRegressor, X: Floats, y: Floats, truth: Truth | None) -> Frame:
+def _frame(model: Model, X: Floats, y: Floats, output: Output, truth: Truth | None) -> Frame:
     rectangle = _rectangle(model, np.column_stack([X.min(axis=0), X.max(axis=0)]))
-    low, high = np.quantile(y, [0.005, 0.995])
-    return Frame(rectangle, {"vmin": float(low), "vmax": float(high)}, _telling_slice(model, rectangle), truth)
+    low, high = np.quantile(y, [0.005, 0.995]) if output.number is None else (0.0, 1.0)
+    cut = _telling_slice(model, rectangle, output)
+    return Frame(rectangle, {"vmin": float(low), "vmax": float(high)}, cut, truth, output)
 
 
-def _telling_slice(model: HyperplaneProcessRegressor, rectangle: Rectangle, n_grid: int = 61) -> Slice:
+def _telling_slice(model: Model, rectangle: Rectangle, output: Output, n_grid: int = 61) -> Slice:
     """Return the axis-parallel cut along which the prediction bends most, away from the edges."""
-    surface = _mean(model, cell_centres(rectangle, n_grid)).reshape(n_grid, n_grid)
+    surface = _mean(model, cell_centres(rectangle, n_grid), output).reshape(n_grid, n_grid)
     inner = slice(n_grid // 10, n_grid - n_grid // 10)
     bends = [np.abs(np.diff(rows, 2)).sum(axis=1)[inner] for rows in (surface, surface.T)]
     column = int(np.argmax([bend.max() for bend in bends]))
@@ -326,31 +367,42 @@ def _telling_slice(model: HyperplaneProcessRegressor, rectangle: Rectangle, n_gr
     return Slice(column, float(rectangle.low[other] + share * (rectangle.high[other] - rectangle.low[other])))
 
 
-def _class_values(
-    model: HyperplaneProcessClassifier, points: Floats, coverage: float, label: Any, uncertainty: bool
-) -> Floats:
-    """Probability of a class, or half the width of its interval."""
+def _output_of(model: Model, label: Any) -> Output:
+    if not isinstance(model, HyperplaneProcessClassifier):
+        return Output("y")
     chosen = class_numbers(tuple(map(str, model.classes_)), label)
     if len(chosen) > 1:
         raise ValueError("this picture is of one class: say which with label")
-    with _nameless():
-        if uncertainty:
-            return _half_width(model.predict_interval(points, coverage=coverage)[:, chosen[0]])
-        return np.asarray(model.predict_proba(points)[:, chosen[0]])
+    found = model.classes_[chosen[0]]
+    return Output(f"probability of {plain(found)}", found, chosen[0])
 
 
 def _half_width(interval: Floats) -> Floats:
     return np.asarray((interval[:, 1] - interval[:, 0]) / 2.0)
 
 
-def _mean(model: HyperplaneProcessRegressor, points: Floats) -> Floats:
+def _mean(model: Model, points: Floats, output: Output) -> Floats:
     with _nameless():
+        if isinstance(model, HyperplaneProcessClassifier):
+            return np.asarray(model.predict_proba(points)[:, output.number])
         return np.asarray(model.predict(points))
 
 
-def _interval(model: HyperplaneProcessRegressor, points: Floats, coverage: float, target: str) -> Floats:
+def _interval(model: Model, points: Floats, coverage: float, output: Output, target: str = "mean") -> Floats:
     with _nameless():
+        if isinstance(model, HyperplaneProcessClassifier):
+            return np.asarray(model.predict_interval(points, coverage=coverage)[:, output.number])
         return np.asarray(model.predict_interval(points, coverage=coverage, target=target))
+
+
+def _bands(model: Model, points: Floats, coverage: float, output: Output) -> Iterator[tuple[Floats, str, str]]:
+    """Intervals (n, 2) along a cut, the widest first, with their colours and names."""
+    percent = f"{100 * coverage:g}%"
+    if output.number is None:
+        found = _interval(model, points, coverage, output, "response")
+        yield found, RESPONSE_BAND_COLOR, f"{percent} of new responses"
+    what = "function" if output.number is None else "probability"
+    yield _interval(model, points, coverage, output), FUNCTION_BAND_COLOR, f"{percent} band of the {what}"
 
 
 @contextmanager
@@ -396,8 +448,10 @@ def _add_lines(ax: Any, lines: Floats, rectangle: Rectangle, settings: Mapping[s
     return ax
 
 
-def _line_opacity(n_sets: int) -> float:
-    return float(np.clip(10.0 / n_sets, 0.03, 1.0))
+def _line_opacity(n_lines: int) -> float:
+    """The fainter the more lines there are, of however many particles: what lies behind them stays visible."""
+    number = max(n_lines, 1)
+    return float(min(max(20.0 / number, number**-0.5), 1.0))
 
 
 def _scatter_near(ax: Any, cut: Slice, rectangle: Rectangle, X: Floats, y: Floats) -> None:
@@ -407,10 +461,20 @@ def _scatter_near(ax: Any, cut: Slice, rectangle: Rectangle, X: Floats, y: Float
     ax.scatter(X[near, cut.column], y[near], s=9, color="0.35", linewidths=0, label="data near the cut")
 
 
+def is_of_the_plane(model: Model) -> bool:
+    """Whether a model has two inputs, both of numbers that are never missing."""
+    return bool(model.n_features_in_ == 2 and model.input_range_.shape[1] == 2 and not model.columns_.categories)
+
+
+def _require_plane(model: Model) -> None:
+    if not is_of_the_plane(model):
+        found = f"one of {model.n_features_in_}" if model.n_features_in_ != 2 else "one with text or missing values"
+        raise ValueError(f"this picture needs a model of 2 inputs, both of numbers, got {found}")
+
+
 def _rectangle(model: Model, bounds: ArrayLike | None) -> Rectangle:
+    _require_plane(model)
     fitted = model.input_range_.T
-    if len(fitted) != 2 or model.n_features_in_ != 2:
-        raise ValueError(f"this picture needs a model of 2 inputs, got one of {len(fitted)}")
     limits = fitted if bounds is None else np.asarray(bounds, dtype=float)
     if limits.shape != (2, 2) or not np.isfinite(limits).all() or (limits[:, 0] >= limits[:, 1]).any():
         raise ValueError(

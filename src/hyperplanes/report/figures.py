@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hyperplanes.estimators.numerals import readable
 from hyperplanes.plotting import (
     Importance,
     plot_annealing,
@@ -33,6 +34,7 @@ from hyperplanes.plotting.checks import (
 from hyperplanes.plotting.curves import Curves, draw_curves, draw_importance
 from hyperplanes.plotting.inference import UNKNOWNS, prior_and_posterior
 from hyperplanes.plotting.inputs import Model, column_names
+from hyperplanes.plotting.pictures import UNCERTAINTY_LABEL
 
 SIZE = (4.5, 3.2)
 """Inches: small, so that letters stay readable on a phone."""
@@ -91,7 +93,7 @@ def predictions(checked: Responses | Labels) -> Iterator[Figure]:
 def importance(found: Importance, *, of_classes: bool) -> Figure:
     """Which inputs matter."""
     shown = zip(found.names[:5], found.mean, strict=False)
-    words = "; ".join(f"{name} {mean:.3g}" for name, mean in shown)
+    words = "; ".join(f"{name} {readable(mean, 3)}" for name, mean in shown)
     return Figure(
         "Importance of inputs",
         render(lambda ax: draw_importance(found, ax, of_classes=of_classes), salt="importance"),
@@ -106,13 +108,13 @@ def dependence(curves: Curves) -> Figure:
     column, output = curves.column, 1 if len(curves.labels) == 2 else 0
     mean = curves.mean[:, output]
     low, high = int(np.argmin(mean)), int(np.argmax(mean))
-    places = [f"{curves.places[k]:.3g}" if column.categories is None else column.categories[k] for k in (low, high)]
+    places = [readable(curves.places[k], 3) if column.categories is None else column.categories[k] for k in (low, high)]
     what = f"the probability of {curves.labels[output]}" if curves.labels[output] else "the average prediction"
     return Figure(
         f"Dependence on {column.name}",
         render(lambda ax: draw_curves(curves, ax), salt=f"dependence {column.numbers}"),
-        f"As {column.name} varies, {what} is lowest, {mean[low]:.3g}, at {places[0]} and highest, {mean[high]:.3g}, "
-        f"at {places[1]}.",
+        f"As {column.name} varies, {what} is lowest, {readable(mean[low], 3)}, at {places[0]} and highest, "
+        f"{readable(mean[high], 3)}, at {places[1]}.",
         "The prediction while this input varies and all others stay as they are, averaged over rows."
         + (" Marks at the bottom are deciles of the data." if column.categories is None else ""),
     )
@@ -131,7 +133,7 @@ def surfaces(model: Model) -> Iterator[Figure]:
 
         def draw_doubt(ax: Any, chosen: dict[str, Any] = chosen) -> None:
             plot_surface(model, ax, uncertainty=True, n_grid=60, **chosen)
-            ax.figure.colorbar(ax.images[-1], ax=ax, label="±")
+            ax.figure.colorbar(ax.images[-1], ax=ax, label=UNCERTAINTY_LABEL)
 
         yield Figure(
             f"Map of the {which}",
@@ -154,8 +156,8 @@ def fit_itself(model: Model) -> Iterator[Figure]:
     yield Figure(
         "Number of hyperplanes",
         render(lambda ax: plot_number(model, ax), salt="number"),
-        f"Posterior probabilities of the number of hyperplanes: mean {number.mean:.3g}, 95% from {number.low} to "
-        f"{number.high}.",
+        f"Posterior probabilities of the number of hyperplanes: mean {readable(number.mean, 3)}, 95% from "
+        f"{number.low} to {number.high}.",
         "Hidden units that the data support. Those beyond which there is no row do not count.",
     )
     trace = model.parts_[0].posterior.trace
@@ -178,7 +180,8 @@ def fit_itself(model: Model) -> Iterator[Figure]:
         yield Figure(
             f"Prior and posterior: {UNKNOWNS[unknown]}",
             render(draw, salt=f"prior {unknown}"),
-            f"Densities of the {UNKNOWNS[unknown]}: prior median {before:.3g}, posterior mean {after:.3g}.",
+            f"Densities of the {UNKNOWNS[unknown]}: prior median {readable(before, 3)}, posterior mean "
+            f"{readable(after, 3)}.",
             "What the data added: where both curves agree, the data say little." + of_part,
         )
 
@@ -198,8 +201,8 @@ def _of_responses(responses: Responses) -> Iterator[Figure]:
     yield Figure(
         "What predictions leave over",
         render(lambda ax: draw_residuals(responses, ax), salt="residuals"),
-        f"Scatter of responses minus predictions against predictions: mean {residuals.mean():.3g}, from "
-        f"{residuals.min():.3g} to {residuals.max():.3g}.",
+        f"Scatter of responses minus predictions against predictions: mean {readable(residuals.mean(), 3)}, from "
+        f"{readable(residuals.min(), 3)} to {readable(residuals.max(), 3)}.",
         "No trend, and a band as wide as the points, is what a good fit looks like.",
     )
     levels = ", ".join(f"{level:.0%} intervals hold {responses.covered(level):.0%}" for level in (0.5, 0.8, 0.95))
@@ -207,7 +210,8 @@ def _of_responses(responses: Responses) -> Iterator[Figure]:
         "Do intervals hold what they promise?",
         render(lambda ax: draw_coverage(responses, ax), salt="coverage"),
         f"Share of rows inside central intervals against their probability: {levels}.",
-        "Below the dashed line intervals are too narrow, above it too wide; the band is what chance allows.",
+        "Below the dashed line intervals are too narrow, above it too wide. A calibrated model leaves the band, at a "
+        "given probability, in 1 of 1000 cases.",
     )
     ends = np.mean(responses.transform < 0.05) + np.mean(responses.transform > 0.95)
     yield Figure(
@@ -215,7 +219,8 @@ def _of_responses(responses: Responses) -> Iterator[Figure]:
         render(lambda ax: draw_pit(responses, ax), salt="pit"),
         f"Histogram of the probability integral transform; {ends:.1%} of rows are in its outermost tenth, where 10% "
         "are expected.",
-        "Flat is right. A hump means that predictions are too cautious, a bowl too bold, a slope that they are biased.",
+        "Flat is right. A hump means that predictions are too cautious, a bowl too bold, a slope that they are biased. "
+        "Bars of a calibrated model leave the band in 1 of 1000 cases.",
     )
 
 
@@ -230,7 +235,7 @@ def _of_labels(labels: Labels) -> Iterator[Figure]:
         render(lambda ax: draw_reliability(labels, ax), salt="reliability"),
         f"Share of rows of a class against its predicted probability in {len(found.share)} groups; first and last: "
         f"{pairs}.",
-        "Points should lie on the dashed line as far as their whiskers, 95% intervals, reach.",
+        "Whiskers should reach the dashed line; of a calibrated model one of them fails to in 1 of 1000 cases.",
     )
     right = float(np.mean(np.argmax(labels.probabilities, axis=1) == labels.observed))
     yield Figure(

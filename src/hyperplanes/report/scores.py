@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.metrics import r2_score
 
+from hyperplanes.estimators.numerals import readable
+from hyperplanes.estimators.scaling import Floats
 from hyperplanes.plotting.checks import Labels, Responses
 
 
@@ -24,7 +25,12 @@ def scores_of(checked: Responses | Labels, log_density: float) -> list[Score]:
     found = _of_responses(checked) if isinstance(checked, Responses) else _of_labels(checked)
     what = "response" if isinstance(checked, Responses) else "label"
     meaning = f"mean logarithm of what the model held of each {what}; more is better, for comparing models"
-    return [*found, Score("log predictive density", f"{log_density:.4g}", meaning)]
+    return [*found, Score("log predictive density", readable(log_density), meaning)]
+
+
+def skill_of(squares: Floats, of_constant: Floats) -> float | None:
+    """By which share squared errors are less than those of a constant prediction; None where that is perfect."""
+    return None if of_constant.sum() == 0 else 1 - float(squares.sum() / of_constant.sum())
 
 
 def _of_responses(responses: Responses) -> list[Score]:
@@ -32,14 +38,14 @@ def _of_responses(responses: Responses) -> list[Score]:
     observed, mean = responses.observed / largest, responses.mean / largest  # squares of the user's units overflow
     rmse = largest * float(np.sqrt(np.mean((observed - mean) ** 2)))
     width = float(np.mean(responses.interval[:, 1] - responses.interval[:, 0]))
-    found = [Score("typical error", f"{rmse:.4g}", "root mean square of response minus prediction")]
-    if np.ptp(responses.observed) > 0:
-        share = r2_score(observed, mean)
-        found.append(Score("variance explained", f"{share:.1%}", "of the response; 100% would be perfect"))
+    found = [Score("typical error", readable(rmse), "root mean square of response minus prediction")]
+    share = skill_of((observed - mean) ** 2, (observed - observed.mean()) ** 2)
+    if share is not None:
+        found.append(Score("variance explained", f"{share:,.1%}", "of the response; 100% would be perfect"))
     covered = responses.covered(responses.coverage)
     nominal = f"{responses.coverage:.0%}"
     found.append(Score(f"inside {nominal} intervals", f"{covered:.1%}", f"of rows; {nominal} would be right"))
-    found.append(Score("width of these", f"{width:.4g}", "on average, in units of the response"))
+    found.append(Score("width of these", readable(width), "on average, in units of the response"))
     return found
 
 
@@ -52,6 +58,8 @@ def _of_labels(labels: Labels) -> list[Score]:
         Score("accuracy", f"{right:.1%}", f"of rows; always the most frequent class would be right for {frequent:.1%}"),
         Score("probability of the right class", f"{own.mean():.1%}", "on average"),
         Score(
-            "Brier score", f"{squares:.3g}", "mean squared error of the probabilities, summed over classes; 0 is best"
+            "Brier score",
+            readable(squares, 3),
+            "mean squared error of the probabilities, summed over classes; 0 is best",
         ),
     ]

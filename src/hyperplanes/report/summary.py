@@ -4,12 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hyperplanes.estimators.columns import texts_of
+from hyperplanes.estimators.numerals import readable
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.tables import read_unfilled
 from hyperplanes.plotting.inputs import Column, Model, columns_of
 
 MOST_SHOWN = 5
 """Categories that are named."""
+NOTHING = "nothing but missing values"
 
 
 class ColumnSummary(NamedTuple):
@@ -28,7 +31,12 @@ class ColumnSummary(NamedTuple):
 def summarise_inputs(model: Model, X: Any) -> list[ColumnSummary]:
     """Each column of a table that the model was fitted to."""
     numbers = read_unfilled(model, X, model.columns_)
-    return [_summarise(column, numbers[:, list(column.numbers)]) for column in columns_of(model)]
+    return [
+        _summarise_numbers(column, numbers[:, column.numbers[0]])
+        if column.categories is None
+        else _summarise_texts(column, texts_of(X, k))
+        for k, column in enumerate(columns_of(model))
+    ]
 
 
 def summarise_response(y: Any, name: str, *, of_classes: bool) -> ColumnSummary:
@@ -39,21 +47,24 @@ def summarise_response(y: Any, name: str, *, of_classes: bool) -> ColumnSummary:
     return ColumnSummary(name, "response", _range(np.asarray(y, dtype=np.float64)), 0)
 
 
-def _summarise(column: Column, values: Floats) -> ColumnSummary:
-    if column.categories is None:
-        missing = np.isnan(values[:, 0])
-        return ColumnSummary(column.name, "number", _range(values[~missing, 0]), int(missing.sum()))
-    counts = values.sum(axis=0)
-    if len(column.categories) == 2:
-        counts = np.array([len(values) - counts[0], counts[0]])
-    return ColumnSummary(column.name, "category", _frequent(column.categories, counts), 0)
+def _summarise_numbers(column: Column, values: Floats) -> ColumnSummary:
+    missing = np.isnan(values)
+    return ColumnSummary(column.name, "number", _range(values[~missing]), int(missing.sum()))
+
+
+def _summarise_texts(column: Column, texts: list[str | None]) -> ColumnSummary:
+    there = [text for text in texts if text is not None]
+    names, counts = np.unique(np.array(there, dtype=object), return_counts=True)
+    values = _frequent(names, counts) if there else NOTHING
+    return ColumnSummary(column.name, "category", values, len(texts) - len(there))
 
 
 def _range(values: Floats) -> str:
     if not len(values):
-        return "nothing but missing values"
+        return NOTHING
     low, middle, high = values.min(), np.median(values), values.max()
-    return f"constant: {low:.4g}" if low == high else f"{low:.4g} to {high:.4g}, median {middle:.4g}"
+    low_end, median, high_end = (readable(value) for value in (low, middle, high))
+    return f"constant: {low_end}" if low == high else f"{low_end} to {high_end}, median {median}"
 
 
 def _frequent(names: Any, counts: Any) -> str:

@@ -10,12 +10,14 @@ import numpy as np
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from hyperplanes.estimators import HyperplaneProcessClassifier
+from hyperplanes.estimators.numerals import readable
 from hyperplanes.files import replaced_file
 from hyperplanes.files.container import File
 from hyperplanes.plotting.canvas import pyplot
 from hyperplanes.plotting.checks import Labels, Responses, labels_of, responses_of
 from hyperplanes.plotting.curves import Importance, curves_of, importance_of
 from hyperplanes.plotting.inputs import Model, chosen_rows, column_names
+from hyperplanes.plotting.pictures import is_of_the_plane
 from hyperplanes.report import figures
 from hyperplanes.report.page import bullets, facts, folded, page, paragraph, table
 from hyperplanes.report.scores import Score, scores_of
@@ -146,9 +148,9 @@ def _on_trust(found: _Findings) -> str:
     box = f'<div class="verdict {verdict.level}"><strong>{escape(verdict.headline)}</strong>{remarks}</div>\n'
     number = found.model.n_hyperplanes_
     pairs = [(score.name, score.value) for score in found.scores[:3]]
-    pairs.append(("hyperplanes", f"{number.mean:.3g} ({number.low} to {number.high})"))
+    pairs.append(("hyperplanes", f"{readable(number.mean, 3)} ({number.low} to {number.high})"))
     if not found.of_classes:
-        pairs.append(("noise", f"{diagnostics.noise_std:.4g}"))
+        pairs.append(("noise", readable(diagnostics.noise_std)))
     rows = [(name.replace("_", " "), _number(getattr(diagnostics, name)), why) for name, why in ON_NUMBERS.items()]
     numbers = table("Numbers of the diagnostics", ("number", "value", "meaning"), rows)
     whose = paragraph(_whose(found) + ("" if found.held_out else FLATTERING))
@@ -156,9 +158,11 @@ def _on_trust(found: _Findings) -> str:
 
 
 def _whose(found: _Findings) -> str:
-    which = "that were held out" if found.held_out else "that were fitted"
+    were = "was" if found.n_checked == 1 else "were"
+    which = f"that {were} held out" if found.held_out else f"that {were} fitted"
     chosen = "" if found.n_checked == found.n_available else f", chosen at random from {found.n_available:,},"
-    return f"Predictions are judged by {found.n_checked:,} rows{chosen} {which}."
+    rows = "row" if found.n_checked == 1 else "rows"
+    return f"Predictions are judged by {found.n_checked:,} {rows}{chosen} {which}."
 
 
 def _on_data(found: _Findings) -> str:
@@ -168,7 +172,9 @@ def _on_data(found: _Findings) -> str:
     fitted = sum(part.summary.n_rows for part in found.model.parts_)
     pairs = [("rows", f"{n_rows:,}"), ("inputs", f"{len(columns):,}"), ("missing values", f"{n_missing:,}")]
     rows = [(each.name, f"{each.kind}: {each.values}", f"{each.n_missing:,}") for each in (response, *columns)]
-    note = paragraph(f"The model was fitted to {fitted:,.6g} rows, as their weights count.") if fitted != n_rows else ""
+    note = (
+        paragraph(f"The model was fitted to {fitted:,.10g} rows, as their weights count.") if fitted != n_rows else ""
+    )
     return facts(pairs) + note + table("Columns of the data", ("column", "values", "missing"), rows)
 
 
@@ -180,14 +186,14 @@ def _on_predictions(found: _Findings) -> str:
 def _on_inputs(found: _Findings) -> str:
     importance, names = found.importance, column_names(found.model)
     rows = [
-        (name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}")
+        (name, readable(mean), f"{readable(low)} to {readable(high)}")
         for name, mean, (low, high) in zip(importance.names, importance.mean, importance.interval, strict=True)
     ]
     numbers = table("Importance of inputs", ("input", "change", "95% interval"), rows)
     matters = importance.mean >= MATTERS * importance.mean[0]
     order = importance.columns[: min(int(matters.sum()), MOST_CURVES)]
     some = _take(found.X, chosen_rows(_num_samples(found.X), MOST_ROWS, seed=1))
-    pictures = [figures.importance(importance, of_classes=found.of_classes)]
+    pictures = [figures.importance(importance, of_classes=found.of_classes)] if len(names) > 1 else []
     pictures += [figures.dependence(curves_of(found.model, some, k)) for k in order]
     rest = len(names) - len(order)
     note = paragraph(f"Curves are of the {len(order)} most important of {len(names)} inputs.") if rest else ""
@@ -196,7 +202,7 @@ def _on_inputs(found: _Findings) -> str:
 
 def _on_settings(model: Model) -> str:
     settings = [(name, repr(value)) for name, value in model.get_params(deep=False).items()]
-    evidence = f"{model.log_evidence_:.6g} ± {model.log_evidence_error_:.2g}"
+    evidence = f"{readable(model.log_evidence_, 6)} ± {readable(model.log_evidence_error_, 2)}"
     results = [("log evidence", evidence), ("parts", str(len(model.parts_)))]
     versions = [("Python", platform.python_version()), *((name, version(name)) for name in VERSIONS)]
     return (
@@ -218,7 +224,7 @@ def _noise_in_words(model: Any) -> str:
 
 def _has_surface(model: Model) -> bool:
     low, high = model.input_range_
-    return bool(model.n_features_in_ == len(low) == 2 and np.all(low < high))
+    return is_of_the_plane(model) and bool(np.all(low < high))
 
 
 def _take(table: Any, rows: Any) -> Any:
@@ -234,4 +240,4 @@ def _name_of(y: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else readable(value)

@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
 import joblib
@@ -24,6 +23,7 @@ from hyperplanes.estimators.parts import StoredRows
 from hyperplanes.estimators.progress import counter
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.tables import FEWEST_ROWS, column_attributes, merge_copies, read_numbers
+from hyperplanes.files import temporary_folder
 from hyperplanes.inference import Subdomains
 
 Frame: TypeAlias = Any
@@ -119,8 +119,8 @@ def divided_dataset(
     with dataset.walk(names, "read", shown) as chunks:
         columns, sample = _survey(_readings(chunks, target, reader, categories), categories, seed)
     subdomains = cut(sample)
-    with TemporaryDirectory(prefix="hyperplanes-", dir=folder) as stored:
-        paths = [Path(stored).resolve() / f"part-{k}" for k in range(subdomains.n_parts)]
+    with temporary_folder("hyperplanes-", folder) as stored:
+        paths = [stored.resolve() / f"part-{k}" for k in range(subdomains.n_parts)]
         with dataset.walk(names, "divided", shown) as chunks:
             input_range = _store(_readings(chunks, target, reader, categories), columns, subdomains, paths)
         parts = [StoredRows(path, sample.shape[1]) for path in paths]
@@ -158,8 +158,8 @@ def write_predictions(
     if path.exists():
         raise FileExistsError(f"{path} exists already: remove it, or write to another file")
     schema = arrow.schema([(name, arrow.float64()) for name in PREDICTED])
-    with TemporaryDirectory(prefix=f"{path.name}-", dir=path.parent) as unfinished:
-        written = Path(unfinished) / path.name
+    with temporary_folder(f"{path.name}-", path.parent) as unfinished:
+        written = unfinished / path.name
         with parquet.ParquetWriter(written, schema) as writer, dataset.walk(names, "predicted", shown) as chunks:
             jobs = (joblib.delayed(predict)(chunk) for chunk in chunks)
             for rows in joblib.Parallel(n_threads, require="sharedmem", return_as="generator")(jobs):
@@ -199,10 +199,10 @@ def _import_for_parquet(*names: str) -> list[Any]:
 
 def require_columns(names: Iterable[Any], known: Iterable[Any]) -> None:
     """Raise an error that names the first column that is missing, and one that may have been meant."""
-    known = list(known)
+    names, known = list(names), list(known)
     for name in names:
         if name not in known:
-            near = get_close_matches(str(name), map(str, known), n=1)
+            near = get_close_matches(str(name), [str(other) for other in known if other not in names], n=1)
             hint = f": did you mean {near[0]!r}?" if near else f", which has {', '.join(map(repr, known))}"
             raise ValueError(f"no column {name!r} in the data set{hint}")
 

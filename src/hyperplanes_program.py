@@ -22,9 +22,6 @@ SHOW_CURSOR = b"\x1b[?25h"
 class Watch(threading.Thread):
     """Waits for Ctrl-C."""
 
-    code = INTERRUPTED
-    """To end the process with."""
-
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.clean_up: Callable[[], None] | None = None
@@ -44,7 +41,7 @@ class Watch(threading.Thread):
             for worker in active_children():
                 worker.terminate()
         finally:
-            os._exit(self.code)
+            os._exit(INTERRUPTED)
 
 
 def main() -> int:
@@ -56,5 +53,5 @@ def main() -> int:
 
     watch.clean_up = remove_unfinished
     code = run()
-    watch.code = code
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done, and Python would die of it while it shuts down
     return code

@@ -6,7 +6,6 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -15,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.checkpoints import Folder, open_checkpoints
 from hyperplanes.estimators.division import divided_table
+from hyperplanes.estimators.labels import Labels, read_labels
 from hyperplanes.estimators.onnx import Classes, OnnxExport, write_onnx
 from hyperplanes.estimators.parts import Family, Part
 from hyperplanes.estimators.process import HyperplaneProcess, RandomState
@@ -22,8 +22,6 @@ from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.tables import Table, read_training_table
 from hyperplanes.inference import predicting_on
 from hyperplanes.model import Prior
-
-Labels = NDArray[Any]
 
 
 class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: ignore[misc]  # scikit-learn has no types
@@ -295,9 +293,9 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
         check_is_fitted(self)
         labels = self._read_labels(y)
         check_consistent_length(X, labels)
-        numbers = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        found = self.predict_log_proba(X)[np.arange(len(labels)), numbers]
-        return np.where(self.classes_[numbers] == labels, found, -np.inf)
+        known = {label: number for number, label in enumerate(self.classes_.tolist())}
+        numbers = np.array([known.get(label, -1) for label in labels.tolist()])
+        return np.where(numbers < 0, -np.inf, self.predict_log_proba(X)[np.arange(len(labels)), numbers])
 
     def to_onnx(
         self,
@@ -336,7 +334,7 @@ class HyperplaneProcessClassifier(ClassifierMixin, HyperplaneProcess):  # type: 
     def _read_labels(y: Table) -> Labels:
         if y is None:
             raise ValueError("a classifier requires y to be passed, but the target y is None")
-        labels: Labels = column_or_1d(y, warn=True)
+        labels = read_labels(column_or_1d(y, warn=True))
         if labels.dtype.kind == "f":
             assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)

@@ -110,16 +110,16 @@ def spread_text(table: Any, categories: Categories) -> Floats:
     for k, known in enumerate(categories):
         values = _column(table, k)
         if known is None:
-            parts.append(np.array([np.nan if _is_missing(value) else value for value in values], dtype=np.float64))
+            parts.append(np.array([np.nan if is_missing(value) else value for value in values], dtype=np.float64))
             continue
-        texts = np.array([MISSING if _is_missing(value) else str(value) for value in values], dtype=object)
+        texts = np.array([MISSING if is_missing(value) else str(value) for value in values], dtype=object)
         parts.extend((texts == name).astype(np.float64) for name in (known[1:] if len(known) == 2 else known))
     return np.column_stack(parts)
 
 
 def _has_text(table: Any, k: int) -> bool:
     """Whether a column of objects holds other things than numbers."""
-    values = [value for value in _column(table, k) if not _is_missing(value)]
+    values = [value for value in _column(table, k) if not is_missing(value)]
     if any(isinstance(value, TIMES) for value in values):
         raise ValueError(
             f"column {table.columns[k]!r} holds dates or times: turn them into numbers of a unit you choose"
@@ -129,7 +129,7 @@ def _has_text(table: Any, k: int) -> bool:
 
 def _texts(table: Any, k: int, counted: NDArray[np.bool_]) -> set[str]:
     kept = [value for value, counts in zip(_column(table, k), counted, strict=True) if counts]
-    return {MISSING if _is_missing(value) else str(value) for value in kept}
+    return {MISSING if is_missing(value) else str(value) for value in kept}
 
 
 def _categories(name: Any, texts: set[str]) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ def _column(table: Any, k: int) -> list[Any]:
     return values
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN or what pandas writes for a missing one: none of them equals itself."""
     same = value == value
     return value is None or not (isinstance(same, bool | np.bool_) and bool(same))

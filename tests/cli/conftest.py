@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import hyperplanes
-from golden_models import PLAIN, response, table
-from hyperplanes import HyperplaneProcessRegressor
+from golden_models import CLASSES, PLAIN, response, table
+from hyperplanes import HyperplaneProcessClassifier, HyperplaneProcessRegressor
 
 
 class Fit(NamedTuple):
@@ -36,13 +36,22 @@ def fits(monkeypatch):
     """Fits that commands asked for; a model that was fitted before stands for their result."""
     asked: list[Fit] = []
 
-    def fit(self, X, y, sample_weight=None, checkpoint=None):
-        asked.append(Fit(X, y, sample_weight, self.get_params(), checkpoint))
-        self._adopt({name: value for name, value in vars(hyperplanes.load(PLAIN)).items() if name.endswith("_")})
-        return self
+    for kind, stored in ((HyperplaneProcessRegressor, PLAIN), (HyperplaneProcessClassifier, CLASSES)):
+        fitted = {name: value for name, value in vars(hyperplanes.load(stored)).items() if name.endswith("_")}
 
-    monkeypatch.setattr(HyperplaneProcessRegressor, "fit", fit)
+        def fit(self, X, y, sample_weight=None, checkpoint=None, fitted=fitted):
+            asked.append(Fit(X, y, sample_weight, self.get_params(), checkpoint))
+            self._adopt(fitted)
+            return self
+
+        monkeypatch.setattr(kind, "fit", fit)
     return asked
+
+
+@pytest.fixture
+def pages(monkeypatch):
+    """Reports without their pictures, which take seconds to draw."""
+    monkeypatch.setattr("hyperplanes.report.figures.render", lambda draw, *, salt: f"<svg><title>{salt}</title></svg>")
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Whatever a file or a command line holds: a result or a clear error, never a traceback, never NaN."""
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from golden_models import PLAIN
+from golden_models import CLASSES, PLAIN
 from hyperplanes import cli
 
 cells = st.one_of(
@@ -23,7 +24,7 @@ names = st.sampled_from(["size", "age", "kind", "y", "", "id", "y "]) | st.text(
 words = st.sampled_from(
     "rows.csv - --target y --out m --json --format parquet csv --drop size --force --keep --coverage 0.5 -1 "
     "--n-particles 1e9 --separator ; --missing --target-of mean --seed --raw --blend --budget nan --jobs --device tpu "
-    f"../.. /dev/null {PLAIN}".split(" ")
+    f"--classes --row-weights --test --title --no-progress ../.. /dev/null {PLAIN} {CLASSES}".split(" ")
 ) | st.text(max_size=3)
 cheap = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
@@ -51,37 +52,61 @@ def ends_well(code: int, capsys) -> str:
     return printed.out
 
 
-def check_predictions_of(text: str, capsys) -> None:
+def check_predictions_of(model, text: str, capsys) -> None:
     write(text)
-    code = cli.main(["predict", str(PLAIN), "rows.csv"])
+    code = cli.main(["predict", str(model), "rows.csv"])
     out = ends_well(code, capsys)
     if code == 0:
-        assert np.isfinite(pd.read_csv(io.StringIO(out)).to_numpy(dtype=float)).all()
+        numbers = pd.read_csv(io.StringIO(out)).drop(columns="class", errors="ignore")
+        assert np.isfinite(numbers.to_numpy(dtype=float)).all()
 
 
-def check_fit_of(text: str, capsys) -> None:
+def check_fit_of(options: list[str], text: str, fits, capsys) -> None:
+    """What reaches the fit is sound; the fit itself is fuzzed in tests/estimators/test_any_table.py."""
     write(text)
-    ends_well(cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", "--force"]), capsys)
-
-
-@cheap
-@given(text=tables())
-def test_any_table_is_predicted_or_refused(text, capsys):
-    check_predictions_of(text, capsys)
-
-
-@cheap
-@given(text=tables() | st.text())
-def test_any_table_is_fitted_or_refused(text, fits, capsys):
-    check_fit_of(text, capsys)
+    ends_well(cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", "--force", *options]), capsys)
     for fit in fits:
-        assert np.isfinite(fit.y).all()
+        assert len(fit.X) == len(fit.y) >= 2
+        assert not pd.isna(fit.y).any()
+        assert options or np.isfinite(fit.y).all()
     fits.clear()
 
 
+def check_report_of(model, text: str, capsys) -> None:
+    """Model and numbers are real, and only pictures are left out."""
+    write(text)
+    code = cli.main(["report", str(model), "rows.csv", "--target", "y", "--out", "m.html", "--force"])
+    ends_well(code, capsys)
+    if code == 0:
+        with open("m.html", encoding="utf-8") as page:
+            assert re.search(r">\s*-?(nan|inf)%?\s*<", page.read()) is None
+
+
+stored = st.sampled_from([PLAIN, CLASSES])
+kinds = st.sampled_from([[], ["--classes"]])
+
+
 @cheap
-@given(command=st.sampled_from(["fit", "predict"]), line=st.lists(words, max_size=8))
-def test_any_command_line_is_obeyed_or_refused(command, line, rows, fits, capsys, monkeypatch):
+@given(model=stored, text=tables())
+def test_any_table_is_predicted_or_refused(model, text, capsys):
+    check_predictions_of(model, text, capsys)
+
+
+@cheap
+@given(options=kinds, text=tables() | st.text())
+def test_any_table_is_fitted_or_refused(options, text, fits, capsys):
+    check_fit_of(options, text, fits, capsys)
+
+
+@cheap
+@given(model=stored, text=tables() | st.text())
+def test_any_table_is_reported_on_or_refused(model, text, pages, capsys):
+    check_report_of(model, text, capsys)
+
+
+@cheap
+@given(command=st.sampled_from(["fit", "predict", "report"]), line=st.lists(words, max_size=8))
+def test_any_command_line_is_obeyed_or_refused(command, line, rows, fits, pages, capsys, monkeypatch):
     rows.to_csv("rows.csv", index=False)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"size,y\n1,2\n")))
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO()))
@@ -90,13 +115,20 @@ def test_any_command_line_is_obeyed_or_refused(command, line, rows, fits, capsys
 
 @pytest.mark.long
 @settings(cheap, max_examples=3000)
-@given(text=tables() | st.text())
-def test_many_tables_are_predicted_or_refused(text, capsys):
-    check_predictions_of(text, capsys)
+@given(model=stored, text=tables() | st.text())
+def test_many_tables_are_predicted_or_refused(model, text, capsys):
+    check_predictions_of(model, text, capsys)
 
 
 @pytest.mark.long
 @settings(cheap, max_examples=3000)
-@given(text=tables() | st.text())
-def test_many_tables_are_fitted_or_refused(text, fits, capsys):
-    check_fit_of(text, capsys)
+@given(options=kinds, text=tables() | st.text())
+def test_many_tables_are_fitted_or_refused(options, text, fits, capsys):
+    check_fit_of(options, text, fits, capsys)
+
+
+@pytest.mark.long
+@settings(cheap, max_examples=3000)
+@given(model=stored, text=tables() | st.text())
+def test_many_tables_are_reported_on_or_refused(model, text, pages, capsys):
+    check_report_of(model, text, capsys)

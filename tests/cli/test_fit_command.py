@@ -60,6 +60,14 @@ def test_every_setting_reaches_the_estimator(rows, fits):
     assert fits[0].settings == expected
 
 
+@pytest.mark.parametrize("option", ["--progress", "--no-progress"])
+def test_progress_can_be_asked_for_and_forbidden(option, rows, fits, monkeypatch):
+    monkeypatch.setattr(command, "watched", lambda: option == "--no-progress")
+    rows.to_csv("rows.csv", index=False)
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", option]) == 0
+    assert fits[0].settings["progress"] == (option == "--progress")
+
+
 def test_without_options_every_setting_is_the_default(rows, fits):
     rows.to_csv("rows.csv", index=False)
     assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m"]) == 0
@@ -157,6 +165,13 @@ def test_the_summary_as_json_and_nothing_else_on_stdout(rows, fits, capsys):
         (["rows.csv", "--target", "y", "--out", "there"], "exists already"),
         (["rows.csv", "--target", "y", "--out", "no/m"], "folder of --out does not exist"),
         (["rows.csv", "--target", "y", "--out", "."], "must be a file"),
+        (["rows.csv", "--target", "y", "--out", "/dev/null", "--force"], "/dev/null is not a regular file"),
+        (["rows.csv", "--target", "y", "--out", "/proc/model"], "--out cannot be written"),
+        (["rows.csv", "--target", "y", "--out", 300 * "m"], "--out cannot be written: [Errno 36] File name too long"),
+        (["rows.csv", "--target", "y", "--drop", "y"], "--target and --drop are both 'y'"),
+        (["rows.csv", "--target", "y", "--row-weights", "y"], "--target and --row-weights are both 'y'"),
+        (["rows.csv", "--target", "y", "--drop", "age", "--row-weights", "age"], "--drop and --row-weights are both"),
+        (["rows.csv", "--target", "y", "--device", "abacus"], "there is no device 'abacus' here"),
         (["rows.csv", "--target", "y", "--out", "-", "--json"], "no place for --json"),
         (["rows.dat", "--target", "y"], "say --format"),
         (["rows.csv", "--target", "y", "--n-particles", "1"], "n_particles must be at least 2"),
@@ -195,7 +210,8 @@ def test_wrong_command_lines_exit_with_2_and_say_why(arguments, message, rows, f
         ("x,y\n1,a\n2,3\n", "column 'y' of rows.csv must hold finite numbers, got 'a' in row 1"),
         ("x,y\n1,2\n2,\n3,4\n", "column 'y' of rows.csv has no value in row 2"),
         ("x,y\n1,2\ninf,3\n", "column 'x' of rows.csv must hold finite numbers, got 'inf' in row 2"),
-        ("x,y\n1,2,3,4\n1,2\n", "cannot be read"),
+        ("x,y\n1,2,3,4\n1,2\n", "cannot be read: a line has more cells than the header has names"),
+        ("x,y,x\n1,2,3\n4,5,6\n", "cannot be read: the column 'x' is there 2 times: rename all but one"),
         ('x,y\n"1,2\n3,4\n', "cannot be read"),
         ("x,y\n1,\xff\n", "not text in UTF-8"),
         ("\n".join(["x,y", *(f"text {k},{k}" for k in range(120))]), "more than 100"),
@@ -209,6 +225,29 @@ def test_bad_tables_exit_with_1_and_say_why(text, message, capsys):
     assert shown.startswith("error: ")
     assert message.lower() in shown.lower()
     assert not os.path.exists("m")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--target", "y", "--classes"],
+            "row 2 of column 'y' of rows.csv: 2.5 is no class but a number with a fraction",
+        ),
+        (["--target", "x", "--row-weights", "w"], "row 2 of column 'w' of rows.csv: -2 is negative"),
+    ],
+)
+def test_columns_that_do_not_fit_their_use_exit_with_1(options, message, capsys):
+    with open("rows.csv", "w") as file:
+        file.write("x,y,w\n1,1,1\n2,2.5,-2\n")
+    assert cli.main(["fit", "rows.csv", "--out", "m", *options]) == 1
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_columns_whose_names_only_look_repeated(rows, fits):
+    rows.rename(columns={"size": "age.1"}).to_csv("rows.csv", index=False)
+    assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m"]) == 0
+    assert list(fits[0].X.columns) == ["age.1", "age", "kind"]
 
 
 def test_files_that_are_missing_or_not_what_they_seem(capsys):

@@ -158,10 +158,10 @@ def test_model_and_data_cannot_both_come_from_stdin():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sizes,age,kind\n1,2,a\n", "no column 'size' in the data set: did you mean 'sizes'?"),
         ("size,age,kind\n1,2,a\nx,2,b\n", "column 'size' of rows.csv must hold finite numbers, got 'x' in row 2"),
         ("size,age,kind\n1,-inf,a\n", "column 'age' of rows.csv must hold finite numbers, got '-inf' in row 1"),
-        ("size,age,kind\n1,2,a,4\n1,2,a\n", "cannot be read"),
+        ("size,age,kind\n1,2,a,4\n1,2,a\n", "rows.csv cannot be read: a line has more cells than the header has names"),
+        ("size,age,kind,age\n1,2,a,4\n", "rows.csv cannot be read: the column 'age' is there 2 times"),
     ],
 )
 def test_bad_tables_exit_with_1_and_say_why(text, message, capsys):
@@ -172,10 +172,27 @@ def test_bad_tables_exit_with_1_and_say_why(text, message, capsys):
     assert os.listdir() == ["rows.csv"]
 
 
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize(
+    ("renamed", "message"),
+    [
+        ({"size": "sizes"}, "no column 'size' in the data set: did you mean 'sizes'?"),
+        ({"size": "other"}, "no column 'size' in the data set, which has 'other', 'age', 'kind', 'y'"),
+        ({"age": "other", "size": "age"}, "no column 'size' in the data set, which has 'age', 'other'"),
+    ],
+)
+def test_a_column_that_is_not_there_exits_with_2(renamed, message, out, rows, capsys):
+    """Names that are inputs themselves are not offered in its place."""
+    rows.rename(columns=renamed).to_parquet("rows.parquet")
+    assert cli.main(["predict", str(PLAIN), "rows.parquet", "--out", out]) == 2
+    assert message in " ".join(capsys.readouterr().err.replace("│", "").split())
+    assert os.listdir() == ["rows.parquet"]
+
+
 def test_damaged_and_missing_models_exit_with_1(rows, capsys):
     rows.to_csv("rows.csv", index=False)
     shutil.copy("rows.csv", "no model")
-    for name, message in (("no model", "not a model file"), ("none", "none")):
+    for name, message in (("no model", "no model: this is not a model file"), ("none", "none")):
         assert cli.main(["predict", name, "rows.csv"]) == 1
         assert message in capsys.readouterr().err
 

@@ -44,10 +44,14 @@ def test_demo_with_its_default_model(tmp_path, monkeypatch, capsys):
     assert "rbf svm" in capsys.readouterr().out
 
 
-def test_picture_that_cannot_be_written_fails_before_the_fit(monkeypatch, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [("none/demo.png", "the folder of the picture does not exist"), ("demo.foo", "the picture's name must end in")],
+)
+def test_picture_that_cannot_be_written_fails_before_the_fit(out, message, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("hyperplanes.cli.demo.run_demo", None)
-    assert cli.main(["demo", "--out", str(tmp_path / "none" / "demo.png")]) == 1
-    assert "error: the folder of the picture does not exist" in capsys.readouterr().err
+    assert cli.main(["demo", "--out", str(tmp_path / out)]) == 2
+    assert message in " ".join(capsys.readouterr().err.replace("│", "").split())
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_labels_of_text_and_of_numbers(fit, tmp_path):
         (["empty.csv", "--target", "y"], 1, "empty.csv has no rows"),
         (["gaps.csv", "--target", "y"], 1, "has no value in row 3"),
         (["words.csv", "--target", "y"], 1, "must hold finite numbers, got 'high'"),
-        (["narrow.csv", "--target", "y"], 1, "kind"),
+        (["narrow.csv", "--target", "y"], 2, "no column 'kind'"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_written(data, rows, tmp_path, capsys, arguments, code, words):

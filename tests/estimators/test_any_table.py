@@ -1,9 +1,11 @@
-"""Whatever numbers a table holds: a sound fit with sound predictions, or an error that says what is wrong."""
+"""Whatever a table holds: a sound fit with sound predictions, or an error that says what is wrong."""
 
 import warnings
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
@@ -30,13 +32,26 @@ some = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, He
 many = settings(some, max_examples=1000)
 
 
+TEXTS = [
+    ("a", "b"), ("a", None), ("", "missing"), (1, "1"), (True, "x"), (np.nan, "nan"), ("\x00", "é"), (b"a", "a"),
+    (pd.NA, "y"), (date(2020, 1, 1), "z"), (1.5, None), ("a", "a"), ([1], "a"), (np.inf, "a"), (2**80, 1),
+]  # fmt: skip
+"""Two things that a column of a data frame may hold: so few that they become one column of numbers or two."""
+LABELS = [
+    ("a", "b"), (0, 1), (True, False), ("", " "), (2, 1.0), ("a", None), ("a", 1), (np.nan, "a"), (pd.NA, 1), (True, 2),
+    (0, np.nan), (b"a", b"b"), (0.5, 1.5), (1e300, -1e300), ("a", "a"), (date(2020, 1, 1), date(2020, 1, 2)), (1j, 2j),
+    ((1, 2), "a"), (np.inf, 0.0), (2**80, 0), (None, None), ("a\x00", "a"), ("\ud800", "a"),
+]  # fmt: skip
+"""Two things that somebody may take for the labels of two classes."""
+
+
 class Case(NamedTuple):
     """Rows to fit, their weights if they have any, and rows to predict."""
 
-    X: np.ndarray
-    y: np.ndarray
+    X: Any
+    y: Any
     weights: np.ndarray | None
-    X_new: np.ndarray
+    X_new: Any
 
 
 @st.composite
@@ -47,6 +62,27 @@ def cases(draw, responses: st.SearchStrategy[Any]) -> Case:
     weights = draw(st.none() | arrays(float, n_rows, elements=st.floats(0, 3) | any_number))
     X_new = draw(arrays(float, (draw(st.integers(0, 4)), N_COLUMNS), elements=draw(numbers)))
     return Case(X, y, weights, X_new)
+
+
+@st.composite
+def frames(draw, responses: st.SearchStrategy[Any]) -> Case:
+    """Data frames of a column of numbers and one of anything else, and responses in a list, an array or a series."""
+    n_rows, things = draw(st.integers(0, MOST_ROWS)), draw(st.sampled_from(TEXTS))
+
+    def frame(n_rows: int, *more: Any) -> pd.DataFrame:
+        number = draw(arrays(float, n_rows, elements=draw(numbers)))
+        cells = draw(st.lists(st.sampled_from([*things, *more]), min_size=n_rows, max_size=n_rows))
+        return pd.DataFrame({"number": number, "text": as_objects(cells)})
+
+    labels = draw(st.lists(responses, min_size=n_rows, max_size=n_rows))
+    y = draw(st.sampled_from([list, as_objects, lambda labels: pd.Series(as_objects(labels)).infer_objects()]))(labels)
+    return Case(frame(n_rows), y, None, frame(draw(st.integers(0, 4)), "never seen", None))
+
+
+def as_objects(values: list[Any]) -> np.ndarray:
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
 
 
 def fitted(model: Any, case: Case) -> Any | None:
@@ -68,7 +104,8 @@ def fitted(model: Any, case: Case) -> Any | None:
 
 def refused(predict: Any, case: Case) -> bool:
     """Whether rows are refused, which only empty ones and infinities may be."""
-    if len(case.X_new) and not np.isinf(case.X_new).any():
+    numbers = case.X_new["number"] if isinstance(case.X_new, pd.DataFrame) else case.X_new
+    if len(case.X_new) and not np.isinf(numbers).any():
         return False
     with pytest.raises(ValueError, match=r"infinity|minimum of 1"):
         predict(case.X_new)
@@ -104,6 +141,8 @@ def check_classification(case: Case) -> None:
 
 regressions = {"index": st.integers(0, len(REGRESSORS) - 1), "case": numbers.flatmap(cases)}
 classifications = {"case": cases(st.sampled_from([0.0, 1.0]))}
+regressions_of_frames = {"index": st.integers(0, len(REGRESSORS) - 1), "case": numbers.flatmap(frames)}
+classifications_of_frames = {"case": st.sampled_from(LABELS).map(st.sampled_from).flatmap(frames)}
 
 
 @some
@@ -118,6 +157,18 @@ def test_any_table_is_classified_or_refused(case):
     check_classification(case)
 
 
+@some
+@given(index=st.just(0), case=regressions_of_frames["case"])  # text does not depend on noise, which compiles for long
+def test_any_data_frame_is_regressed_on_or_refused(index, case):
+    check_regression(index, case)
+
+
+@some
+@given(**classifications_of_frames)
+def test_any_data_frame_and_labels_are_classified_or_refused(case):
+    check_classification(case)
+
+
 @pytest.mark.long
 @many
 @given(**regressions)
@@ -129,4 +180,18 @@ def test_many_tables_are_regressed_on_or_refused(index, case):
 @many
 @given(**classifications)
 def test_many_tables_are_classified_or_refused(case):
+    check_classification(case)
+
+
+@pytest.mark.long
+@many
+@given(**regressions_of_frames)
+def test_many_data_frames_are_regressed_on_or_refused(index, case):
+    check_regression(index, case)
+
+
+@pytest.mark.long
+@many
+@given(**classifications_of_frames)
+def test_many_data_frames_and_labels_are_classified_or_refused(case):
     check_classification(case)

@@ -148,3 +148,7 @@ def test_one_class_alone_is_an_error():
 def test_averages_of_responses_are_refused():
     with pytest.raises(ValueError, match="paper-intensity"):
         HyperplaneProcessClassifier(decomposition="paper-intensity").fit(*draw(0))
+
+
+def test_labels_of_another_kind_have_no_probability(three):
+    assert three.log_predictive_density(NEW[:2], [17, 18]).tolist() == [-np.inf, -np.inf]

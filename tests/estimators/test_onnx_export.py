@@ -8,7 +8,7 @@ from scipy.special import ndtr, stdtr
 
 import hyperplanes
 import small_fits
-from golden_models import FOLDER, MODELS, table, without_names
+from golden_models import FOLDER, table, without_names
 from hyperplanes.estimators.onnx.graph import Graph
 from hyperplanes.estimators.onnx.noise import chance_and_density
 from hyperplanes.model.prediction import log_standard_density
@@ -38,7 +38,7 @@ def with_noise(model, kinds):
     return with_parts(model, change)
 
 
-@pytest.fixture(scope="module", params=[*MODELS, *NOISES])
+@pytest.fixture(scope="module", params=["plain", "paper", "domain", *NOISES])
 def model(request):
     name = request.param
     return with_noise(golden(NOISES[name][0]), NOISES[name][1]) if name in NOISES else golden(name)

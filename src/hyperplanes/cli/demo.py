@@ -9,6 +9,7 @@ from rich.console import Console
 
 from hyperplanes.cli.console import say, watched
 from hyperplanes.experiments.demo import SEED, DemoResult, draw_demo, run_demo
+from hyperplanes.files import check_replaceable
 from hyperplanes.plotting import check_picture_path
 
 
@@ -23,7 +24,11 @@ def demo(
     Simulates noisy data from a surface that bends along two lines, fits it with hyperplanes, a linear model, a random
     forest and a support vector machine, prints how well each does on rows held out, and writes a picture.
     """
-    check_picture_path(out)
+    try:
+        check_picture_path(out)
+        check_replaceable(out)
+    except (ValueError, OSError) as error:
+        raise typer.BadParameter(str(error)) from None
     result = run_demo(seed=seed, n_rows=rows, progress=watched(), observe=_announce)
     draw_demo(result, out)
     _print_result(result, as_json)

@@ -3,8 +3,9 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,16 +14,15 @@ from rich.console import Console
 from rich.table import Table
 
 from hyperplanes.cli.console import say, watched
+from hyperplanes.cli.inputs import wrong_usage
 from hyperplanes.cli.tables import (
     PARQUET,
     PIPE,
     Frame,
     Source,
     check_out,
-    format_of,
     opened_out,
     require_numbers,
-    separator_of,
 )
 from hyperplanes.estimators import HyperplaneProcessClassifier, HyperplaneProcessRegressor
 from hyperplanes.estimators.checkpoints import holds_checkpoints, remove_checkpoints
@@ -32,6 +32,7 @@ from hyperplanes.estimators.decomposition import DOMAINS
 from hyperplanes.estimators.loading import Estimator
 from hyperplanes.estimators.numerals import readable
 from hyperplanes.estimators.tables import FEWEST_ROWS
+from hyperplanes.inference import find_devices
 
 DEFAULTS = HyperplaneProcessRegressor().get_params()
 TABLE, EFFORT, MODEL = "The table", "How much effort", "The model"
@@ -141,7 +142,8 @@ def fit(
     says what was found and whether it can be trusted. Parquet with a decomposition of the domain need not fit into
     memory (unless --drop or --row-weights is given).
     """
-    source = Source(data, format_of(data, data_format, "--format"), separator_of(data, separator), tuple(missing or ()))
+    source = Source.given(data, data_format, separator, missing)
+    _check_roles(target, drop or [], row_weights)
     if out == PIPE and (as_json or sys.stdout.isatty()):
         raise typer.BadParameter("a model on stdout leaves no place for --json, and cannot be shown: write to a file")
     check_out(out, force, [data])
@@ -168,6 +170,7 @@ def fit(
     )
     with wrong_usage():
         model._check_settings()
+        find_devices(device)
     if checkpoint is not None:
         _check_checkpoint(checkpoint, out)
     start = time.monotonic()
@@ -188,21 +191,20 @@ def fit(
 
 
 @contextmanager
-def wrong_usage() -> Iterator[None]:
-    """Errors in what the command line says."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-@contextmanager
 def _hint(what: str) -> Iterator[None]:
     """Add to the message of an error what may help."""
     try:
         yield
     except ValueError as error:
         raise ValueError(f"{error}; {what}") from None
+
+
+def _check_roles(target: str, drop: list[str], row_weights: str | None) -> None:
+    """Refuse a column that would be several things."""
+    given = [("--target", target), *(("--drop", name) for name in dict.fromkeys(drop)), ("--row-weights", row_weights)]
+    for (option, name), (other, same) in combinations(given, 2):
+        if name == same:
+            raise typer.BadParameter(f"{option} and {other} are both {name!r}: a column can be one of them")
 
 
 def _check_checkpoint(checkpoint: Path, out: Path) -> None:
@@ -241,10 +243,29 @@ def _fit_table(
         if name is not None and frame[name].isna().any():
             row = int(frame[name].isna().to_numpy().argmax()) + 1
             raise ValueError(f"column {name!r} of {source.name} has no value in row {row}: remove such rows")
+    if of_classes:
+        _refuse(frame[target], _has_fraction, source, "is no class but a number with a fraction: leave --classes away")
+    if row_weights is not None:
+        _refuse(frame[row_weights], _is_negative, source, "is negative: weights say how often a row counts")
     weights = None if row_weights is None else frame[row_weights].to_numpy(dtype=float)
     response = frame[target].to_numpy() if of_classes else frame[target].to_numpy(dtype=float)
     response = response.astype(str) if response.dtype == object else response
     model.fit(inputs, response, sample_weight=weights, checkpoint=checkpoint)
+
+
+def _refuse(column: Any, is_wrong: Callable[[Any], bool], source: Source, why: str) -> None:
+    """Raise an error that names the first cell which is wrong."""
+    for row, value in enumerate(column.tolist(), start=1):
+        if is_wrong(value):
+            raise ValueError(f"row {row} of column {column.name!r} of {source.name}: {value!r} {why}")
+
+
+def _has_fraction(value: Any) -> bool:
+    return isinstance(value, float) and value % 1 > 0
+
+
+def _is_negative(value: Any) -> bool:
+    return float(value) < 0
 
 
 def _require(names: list[str], frame: Frame, source: Source) -> None:

@@ -1,9 +1,38 @@
-"""The columns of a table that a fitted model wants."""
+"""What commands read: a fitted model, and the columns of a table that it wants."""
 
-from typing import Any, NamedTuple
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
-from hyperplanes.cli.tables import Frame, Source, require_numbers
+import typer
+
+from hyperplanes.cli.tables import PIPE, Frame, Source, require_numbers
+from hyperplanes.estimators import load
 from hyperplanes.estimators.datasets import require_columns
+from hyperplanes.estimators.loading import Estimator
+from hyperplanes.files import ModelFileError
+
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file; `-` is stdin.", show_default=False)]
+DoneOption = Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")]
+
+
+def load_model(path: Path) -> Estimator:
+    """The model in a file or from stdin; an error names the file."""
+    try:
+        return load(sys.stdin.buffer if path == PIPE else path)
+    except ModelFileError as error:
+        raise ModelFileError(f"{'stdin' if path == PIPE else path}: {error}") from None
+
+
+@contextmanager
+def wrong_usage() -> Iterator[None]:
+    """Errors in what the command line says."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 class ModelColumns(NamedTuple):
@@ -24,6 +53,11 @@ class ModelColumns(NamedTuple):
         text = tuple(name for name, known in zip(names, categories, strict=True) if known is not None)
         return cls(names, text, model.n_features_in_)
 
+    def require(self, known: Iterable[Any]) -> None:
+        """Refuse a table that lacks some of them."""
+        with wrong_usage():
+            require_columns(self.names, known)
+
     def inputs(self, frame: Frame, source: Source, first_row: int = 0) -> Any:
         """The inputs of a table, by name where they have names; an error names what is missing or no number."""
         if not self.names and len(frame.columns) != self.number:
@@ -31,7 +65,7 @@ class ModelColumns(NamedTuple):
                 f"the model was fitted to {self.number} columns without names, and {source.name} has "
                 f"{len(frame.columns)}"
             )
-        require_columns(list(self.names), frame.columns)
+        self.require(frame.columns)
         inputs = frame[list(self.names or frame.columns)]
         require_numbers(inputs, [name for name in inputs.columns if name not in self.text], source, first_row)
         return inputs if self.names else inputs.to_numpy(dtype=float)

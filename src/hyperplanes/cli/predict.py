@@ -1,25 +1,16 @@
 """`hyperplanes predict`."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
 
 from hyperplanes.cli.console import say
-from hyperplanes.cli.fit import (
-    DataArgument,
-    ForceOption,
-    FormatOption,
-    MissingOption,
-    SeparatorOption,
-    wrong_usage,
-)
-from hyperplanes.cli.inputs import ModelColumns
+from hyperplanes.cli.fit import DataArgument, ForceOption, FormatOption, MissingOption, SeparatorOption
+from hyperplanes.cli.inputs import DoneOption, ModelArgument, ModelColumns, load_model, wrong_usage
 from hyperplanes.cli.tables import (
     CSV,
     PARQUET,
@@ -30,17 +21,17 @@ from hyperplanes.cli.tables import (
     format_of,
     joined,
     opened_out,
-    separator_of,
     write_csv,
 )
-from hyperplanes.estimators import HyperplaneProcessRegressor, load
-from hyperplanes.estimators.datasets import require_columns
+from hyperplanes.estimators import HyperplaneProcessRegressor
+from hyperplanes.estimators.datasets import open_dataset, require_columns
 from hyperplanes.estimators.loading import Estimator
 from hyperplanes.estimators.settings import tails
+from hyperplanes.files import temporary_folder
 
 
 def predict(
-    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file; `-` is stdin.", show_default=False)],
+    model_file: ModelArgument,
     data: DataArgument,
     out: Annotated[Path, typer.Option(help="Table to write, .csv or .parquet; `-` is CSV on stdout.")] = PIPE,
     coverage: Annotated[float, typer.Option(help="Probability that the interval from low to high holds.")] = 0.95,
@@ -55,7 +46,7 @@ def predict(
     separator: SeparatorOption = None,
     missing: MissingOption = None,
     force: ForceOption = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+    as_json: DoneOption = False,
 ) -> None:
     """Predict the rows of a table.
 
@@ -71,7 +62,7 @@ def predict(
     others do not matter. Tables are read some rows at a time. In CSV, copied text that a spreadsheet would take for a
     formula gets an apostrophe in front.
     """
-    source = Source(data, format_of(data, data_format, "--format"), separator_of(data, separator), tuple(missing or ()))
+    source = Source.given(data, data_format, separator, missing)
     out_format = format_of(out, None, "--out with .csv or .parquet")
     if model_file == data == PIPE:
         raise typer.BadParameter("model and data cannot both come from stdin")
@@ -81,7 +72,7 @@ def predict(
     kept = list(keep or ())
     with wrong_usage():
         tails(coverage)
-    model = load(sys.stdin.buffer if model_file == PIPE else model_file)
+    model = load_model(model_file)
     with wrong_usage():
         if taken := set(kept) & set(model._prediction_kinds()):
             raise ValueError(f"--keep {min(taken)} would have the name of a prediction: rename that column")
@@ -105,8 +96,9 @@ def predict(
 
 def _predict_dataset(model: Estimator, source: Source, out: Path, coverage: float) -> int:
     """Predictions of Parquet that need not fit into memory."""
-    with TemporaryDirectory(prefix=f".{out.name[:100]}-", dir=out.parent) as folder:
-        unfinished = Path(folder) / "predictions"
+    ModelColumns.of(model).require(open_dataset(source.found()).layout.columns)
+    with temporary_folder(f".{out.name[:100]}-", out.parent) as folder:
+        unfinished = folder / "predictions"
         n_rows = model.predict_dataset(source.found(), unfinished, coverage)
         unfinished.replace(out)
     return n_rows

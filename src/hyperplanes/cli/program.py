@@ -57,7 +57,7 @@ def root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Bayesian regression with a two-layer ReLU network that nobody has to tune.
+    """Bayesian regression and classification with two-layer ReLU networks that nobody has to tune.
 
     ```
     hyperplanes fit houses.csv --target price --out houses.safetensors

@@ -1,23 +1,22 @@
 """`hyperplanes report`."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from hyperplanes.cli.console import say
-from hyperplanes.cli.fit import DataArgument, ForceOption, FormatOption, MissingOption, SeparatorOption, wrong_usage
-from hyperplanes.cli.inputs import ModelColumns
-from hyperplanes.cli.tables import PIPE, Source, check_out, format_of, opened_out, require_numbers, separator_of
-from hyperplanes.estimators import HyperplaneProcessClassifier, load
+from hyperplanes.cli.fit import DataArgument, ForceOption, FormatOption, MissingOption, SeparatorOption
+from hyperplanes.cli.inputs import DoneOption, ModelArgument, ModelColumns, load_model, wrong_usage
+from hyperplanes.cli.tables import PIPE, Source, check_out, opened_out, require_numbers
+from hyperplanes.estimators import HyperplaneProcessClassifier
 from hyperplanes.estimators.datasets import require_columns
 from hyperplanes.report import write_report
 
 
 def report(
-    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file; `-` is stdin.", show_default=False)],
+    model_file: ModelArgument,
     data: DataArgument,
     target: Annotated[str, typer.Option(help="Column that was predicted.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Page to write, say fit.html; `-` is stdout.", show_default=False)],
@@ -29,7 +28,7 @@ def report(
     separator: SeparatorOption = None,
     missing: MissingOption = None,
     force: ForceOption = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+    as_json: DoneOption = False,
 ) -> None:
     """Write a report on a fit: one page of HTML that needs nothing else.
 
@@ -47,12 +46,9 @@ def report(
         raise typer.BadParameter("only one of model, data and --test can come from stdin")
     if out == PIPE and as_json:
         raise typer.BadParameter("a page on stdout leaves no place for --json: write it to a file")
-    sources = [
-        Source(path, format_of(path, data_format, "--format"), separator_of(path, separator), tuple(missing or ()))
-        for path in tables
-    ]
+    sources = [Source.given(path, data_format, separator, missing) for path in tables]
     check_out(out, force, [model_file, *tables])
-    model = load(sys.stdin.buffer if model_file == PIPE else model_file)
+    model = load_model(model_file)
     rows = [part for source in sources for part in _read(model, source, target)]
     with opened_out(out) as file:
         write_report(model, file, *rows, title=title or f"Report on a fit of {target}")

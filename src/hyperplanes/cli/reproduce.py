@@ -1,16 +1,20 @@
 """`hyperplanes reproduce`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hyperplanes.cli.console import FAILED, say, watched
+from hyperplanes.cli.inputs import wrong_usage
 from hyperplanes.estimators.progress import counter
+from hyperplanes.experiments.cells import Cell
 from hyperplanes.experiments.reproduction import (
     FULL,
     QUICK,
     STUDIES,
+    Effort,
     Failure,
     Plan,
     missing_cells,
@@ -46,7 +50,9 @@ def reproduce(
         raise typer.BadParameter("--cells-only and --report-only leave nothing to do")
     folder = folder or Path("reproduction-quick" if quick else "reproduction")
     plan = Plan(name, QUICK if quick else FULL, repeats, _names(methods), _names(sets), shard)
-    failures = [] if report_only else _run(folder / "cells", plan, jobs)
+    with wrong_usage():
+        cells = plan_cells(plan)
+    failures = [] if report_only else _run(folder / "cells", cells, plan.effort, jobs)
     if not cells_only:
         write_report(folder, document or folder / "reproduction.md", plan.effort)
         say(f"report written to {document or folder / 'reproduction.md'}")
@@ -54,12 +60,11 @@ def reproduce(
         raise typer.Exit(FAILED)
 
 
-def _run(folder: Path, plan: Plan, jobs: int) -> list[Failure]:
-    cells = plan_cells(plan)
-    missing = missing_cells(folder, cells, plan.effort)
+def _run(folder: Path, cells: Sequence[Cell], effort: Effort, jobs: int) -> list[Failure]:
+    missing = missing_cells(folder, cells, effort)
     say(f"{len(cells)} cells, {len(cells) - len(missing)} of them there already")
     with counter(watched(), "cells", len(missing)) as count:
-        failures = run_cells(folder, missing, plan.effort, n_jobs=jobs, count=count)
+        failures = run_cells(folder, missing, effort, n_jobs=jobs, count=count)
     for failure in failures:
         say(f"failed: {failure.cell}: {failure.reason}", style="bold red")
     return failures

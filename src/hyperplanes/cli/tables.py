@@ -2,8 +2,10 @@
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from importlib import import_module
 from io import BytesIO
 from os import path as names
@@ -14,7 +16,7 @@ import numpy as np
 import typer
 
 from hyperplanes.estimators.datasets import CHUNK_ROWS, open_dataset
-from hyperplanes.files import replaced_file
+from hyperplanes.files import check_replaceable, replaced_file
 
 Frame: TypeAlias = Any
 """A pandas data frame."""
@@ -39,6 +41,13 @@ class Source(NamedTuple):
     missing: tuple[str, ...]
     """Texts that stand for a missing value, beside the usual ones."""
 
+    @classmethod
+    def given(
+        cls, path: Path, data_format: str | None, separator: str | None, missing: Iterable[str] | None
+    ) -> "Source":
+        """As the options of a command say."""
+        return cls(path, format_of(path, data_format, "--format"), separator_of(path, separator), tuple(missing or ()))
+
     @property
     def name(self) -> str:
         """What to call it."""
@@ -61,16 +70,18 @@ class Source(NamedTuple):
 
     def _csv(self, text: Sequence[str], chunk_rows: int | None) -> Iterator[Frame]:
         pandas = _pandas()
+        file = sys.stdin.buffer if self.path == PIPE else self.found()
+        read = partial(
+            pandas.read_csv, file, sep=self.separator, encoding="utf-8-sig", index_col=False, skipinitialspace=True
+        )
+        if self.path.is_file():  # and can be read twice
+            header = read(header=None, nrows=1, dtype=str, keep_default_na=False, on_bad_lines="skip")
+            _refuse_copies(header.iloc[0])
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
-            with pandas.read_csv(
-                sys.stdin.buffer if self.path == PIPE else self.found(),
-                sep=self.separator,
+            with read(
                 na_values=list(self.missing),
                 dtype=dict.fromkeys(text, str),
-                encoding="utf-8-sig",
-                index_col=False,
-                skipinitialspace=True,
                 low_memory=False,
                 chunksize=chunk_rows or sys.maxsize,
             ) as reader:
@@ -119,14 +130,18 @@ def check_out(path: Path, force: bool, sources: Iterable[Path]) -> None:
     """Refuse now a place where nothing could be written after long work, or where something is that was not meant."""
     if path == PIPE:
         return
-    if path.is_dir():
-        raise typer.BadParameter(f"--out must be a file, got the folder {str(path)!r}")
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"the folder of --out does not exist: {str(path.parent)!r}")
-    if path.exists() and any(source.exists() and names.samefile(path, source) for source in sources):
-        raise typer.BadParameter("--out would replace what is read: choose another name")
-    if path.exists() and not force:
-        raise typer.BadParameter(f"{str(path)!r} exists already: choose another name, or add --force to replace it")
+    try:
+        if path.is_dir():
+            raise typer.BadParameter(f"--out must be a file, got the folder {str(path)!r}")
+        if not path.parent.is_dir():
+            raise typer.BadParameter(f"the folder of --out does not exist: {str(path.parent)!r}")
+        if path.exists() and any(source.exists() and names.samefile(path, source) for source in sources):
+            raise typer.BadParameter("--out would replace what is read: choose another name")
+        if path.exists() and not force:
+            raise typer.BadParameter(f"{str(path)!r} exists already: choose another name, or add --force to replace it")
+        check_replaceable(path)
+    except OSError as error:
+        raise typer.BadParameter(f"--out cannot be written: {error}") from None
 
 
 def require_numbers(frame: Frame, columns: Iterable[str], source: Source, first_row: int = 0) -> None:
@@ -178,6 +193,13 @@ def _harmless(value: Any) -> Any:
     return value
 
 
+def _refuse_copies(names: Iterable[str]) -> None:
+    """Raise an error where a name occurs twice: pandas would give one of the columns another name."""
+    for name, number in Counter(names).items():
+        if name and number > 1:
+            raise ValueError(f"the column {name!r} is there {number} times: rename all but one")
+
+
 def _pandas() -> Any:
     try:
         return import_module("pandas")
@@ -192,7 +214,9 @@ def _explained(name: str) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is not text in UTF-8 (byte {error.start}): convert it, or say --format") from error
-    # What pandas and pyarrow raise for files that they cannot read; Warning is that of `_csv`.
-    except (ValueError, TypeError, KeyError, NotImplementedError, Warning) as error:
+    except Warning as error:  # of `_csv`
+        raise ValueError(f"{name} cannot be read: a line has more cells than the header has names") from error
+    # What pandas and pyarrow raise for files that they cannot read.
+    except (ValueError, TypeError, KeyError, NotImplementedError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{name} cannot be read: {reason}") from error

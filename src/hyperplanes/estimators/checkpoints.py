@@ -140,10 +140,13 @@ def _damaged(folder: Path, reason: str) -> CheckpointError:
 
 
 def _differences(then: Facts, now: Facts) -> Iterator[str]:
-    """What differs, in words; the checksum only where nothing else does."""
+    """What differs, in words."""
     names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-    for name in [each for each in names if each != CHECKSUM] or names:
-        yield f"{name} {then.get(name)!r} then, {now.get(name)!r} now"
+    if names == [CHECKSUM]:
+        yield "the data differ, in some value, weight or row"
+    for name in names:
+        if name != CHECKSUM:
+            yield f"{name} {then.get(name)!r} then, {now.get(name)!r} now"
 
 
 def _plain(value: Any) -> Any:

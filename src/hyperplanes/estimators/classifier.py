@@ -6,7 +6,6 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -16,6 +15,7 @@ from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.checkpoints import Folder, open_checkpoints
 from hyperplanes.estimators.division import divided_table
 from hyperplanes.estimators.export import DrawsMixin
+from hyperplanes.estimators.labels import Labels, read_labels
 from hyperplanes.estimators.onnx import Classes, OnnxExport, write_onnx
 from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.process import HyperplaneProcess, RandomState
@@ -23,8 +23,6 @@ from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.tables import Table, read_training_table
 from hyperplanes.inference import predicting_on
 from hyperplanes.model import Prior
-
-Labels = NDArray[Any]
 
 
 class HyperplaneProcessClassifier(DrawsMixin, ClassifierMixin, HyperplaneProcess):  # type: ignore[misc]  # scikit-learn has no types
@@ -294,9 +292,9 @@ class HyperplaneProcessClassifier(DrawsMixin, ClassifierMixin, HyperplaneProcess
         check_is_fitted(self)
         labels = self._read_labels(y)
         check_consistent_length(X, labels)
-        numbers = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        found = self.predict_log_proba(X)[np.arange(len(labels)), numbers]
-        return np.where(self.classes_[numbers] == labels, found, -np.inf)
+        known = {label: number for number, label in enumerate(self.classes_.tolist())}
+        numbers = np.array([known.get(label, -1) for label in labels.tolist()])
+        return np.where(numbers < 0, -np.inf, self.predict_log_proba(X)[np.arange(len(labels)), numbers])
 
     def to_onnx(
         self,
@@ -330,7 +328,7 @@ class HyperplaneProcessClassifier(DrawsMixin, ClassifierMixin, HyperplaneProcess
         names = [f"{name}[{label}]" for label in self.classes_ for name in ("probability", "low", "high")]
         return {"class": np.array(self.classes_.tolist()).dtype, **dict.fromkeys(names, np.float64)}
 
-    def _predictions(self, X: Table, coverage: float) -> dict[str, NDArray[Any]]:
+    def _predictions(self, X: Table, coverage: float) -> dict[str, Labels]:
         shares = self.predict_proba(X)
         found = np.concatenate([shares[..., None], self.predict_interval(X, coverage)], axis=2)
         columns = (self.classes_[np.argmax(shares, axis=1)], *found.reshape(len(found), -1).T)
@@ -345,7 +343,7 @@ class HyperplaneProcessClassifier(DrawsMixin, ClassifierMixin, HyperplaneProcess
     def _read_labels(y: Table) -> Labels:
         if y is None:
             raise ValueError("a classifier requires y to be passed, but the target y is None")
-        labels: Labels = column_or_1d(y, warn=True)
+        labels = read_labels(column_or_1d(y, warn=True))
         if labels.dtype.kind == "f":
             assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)

@@ -110,7 +110,7 @@ def spread_text(table: Any, categories: Categories) -> Floats:
     for k, known in enumerate(categories):
         if known is None:
             values = _column(table, k)
-            parts.append(np.array([np.nan if _is_missing(value) else value for value in values], dtype=np.float64))
+            parts.append(np.array([np.nan if is_missing(value) else value for value in values], dtype=np.float64))
             continue
         texts = np.array([MISSING if text is None else text for text in texts_of(table, k)], dtype=object)
         parts.extend((texts == name).astype(np.float64) for name in (known[1:] if len(known) == 2 else known))
@@ -119,12 +119,12 @@ def spread_text(table: Any, categories: Categories) -> Floats:
 
 def texts_of(table: Any, k: int) -> list[str | None]:
     """The texts of a column of a data frame, None where they are missing."""
-    return [None if _is_missing(value) else str(value) for value in _column(table, k)]
+    return [None if is_missing(value) else str(value) for value in _column(table, k)]
 
 
 def _has_text(table: Any, k: int) -> bool:
     """Whether a column of objects holds other things than numbers."""
-    values = [value for value in _column(table, k) if not _is_missing(value)]
+    values = [value for value in _column(table, k) if not is_missing(value)]
     if any(isinstance(value, TIMES) for value in values):
         raise ValueError(
             f"column {table.columns[k]!r} holds dates or times: turn them into numbers of a unit you choose"
@@ -134,7 +134,7 @@ def _has_text(table: Any, k: int) -> bool:
 
 def _texts(table: Any, k: int, counted: NDArray[np.bool_]) -> set[str]:
     kept = [value for value, counts in zip(_column(table, k), counted, strict=True) if counts]
-    return {MISSING if _is_missing(value) else str(value) for value in kept}
+    return {MISSING if is_missing(value) else str(value) for value in kept}
 
 
 def _categories(name: Any, texts: set[str]) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def _column(table: Any, k: int) -> list[Any]:
     return values
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN or what pandas writes for a missing one: none of them equals itself."""
     same = value == value
     return value is None or not (isinstance(same, bool | np.bool_) and bool(same))

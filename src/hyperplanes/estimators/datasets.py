@@ -11,7 +11,6 @@ from functools import partial
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
 import joblib
@@ -21,7 +20,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 
 from hyperplanes.estimators.columns import Categories, Columns, learn_categories, learn_columns, may_hold_text
 from hyperplanes.estimators.division import Division
-from hyperplanes.estimators.labels import LabelCounts, add_up, count_labels
+from hyperplanes.estimators.label_counts import LabelCounts, add_up, count_labels
 from hyperplanes.estimators.parts import StoredRows
 from hyperplanes.estimators.progress import counter
 from hyperplanes.estimators.scaling import Floats
@@ -32,6 +31,7 @@ from hyperplanes.estimators.tables import (
     read_numbers,
     weights_of,
 )
+from hyperplanes.files import temporary_folder
 from hyperplanes.inference import Subdomains
 
 Frame: TypeAlias = Any
@@ -135,8 +135,8 @@ def divided_dataset(
     with dataset.walk(names, "read", shown) as chunks:
         columns, sample = _survey(readings(chunks), categories, class_weights, seed)
     subdomains = cut(sample)
-    with TemporaryDirectory(prefix="hyperplanes-", dir=folder) as stored:
-        paths = [Path(stored).resolve() / f"part-{k}" for k in range(subdomains.n_parts)]
+    with temporary_folder("hyperplanes-", folder) as stored:
+        paths = [stored.resolve() / f"part-{k}" for k in range(subdomains.n_parts)]
         with dataset.walk(names, "divided", shown) as chunks:
             input_range = _store(readings(chunks), columns, subdomains, paths)
         parts = [StoredRows(path, sample.shape[1], class_weights) for path in paths]
@@ -178,8 +178,8 @@ def write_predictions(
     if path.exists():
         raise FileExistsError(f"{path} exists already: remove it, or write to another file")
     schema = arrow.schema([(name, arrow.from_numpy_dtype(kind)) for name, kind in kinds.items()])
-    with TemporaryDirectory(prefix=f"{path.name}-", dir=path.parent) as unfinished:
-        written = Path(unfinished) / path.name
+    with temporary_folder(f"{path.name}-", path.parent) as unfinished:
+        written = unfinished / path.name
         with parquet.ParquetWriter(written, schema) as writer, dataset.walk(names, "predicted", shown) as chunks:
             jobs = (joblib.delayed(predict)(chunk) for chunk in chunks)
             for found in joblib.Parallel(n_threads, require="sharedmem", return_as="generator")(jobs):
@@ -220,10 +220,10 @@ def _import_for_parquet(*names: str) -> list[Any]:
 
 def require_columns(names: Iterable[Any], known: Iterable[Any]) -> None:
     """Raise an error that names the first column that is missing, and one that may have been meant."""
-    known = list(known)
+    names, known = list(names), list(known)
     for name in names:
         if name not in known:
-            near = get_close_matches(str(name), map(str, known), n=1)
+            near = get_close_matches(str(name), [str(other) for other in known if other not in names], n=1)
             hint = f": did you mean {near[0]!r}?" if near else f", which has {', '.join(map(repr, known))}"
             raise ValueError(f"no column {name!r} in the data set{hint}")
 

@@ -15,6 +15,7 @@ from hyperplanes.estimators import HyperplaneProcessRegressor
 from hyperplanes.experiments.metrics import coverage, mean_width, rmse
 from hyperplanes.experiments.rivals import RIVALS, Regressor, make_rival
 from hyperplanes.experiments.simulate import Simulation, Split, simulate, split
+from hyperplanes.files import replaced_file
 from hyperplanes.plotting import check_picture_path, new_figure, plot_fit
 
 OURS = "hyperplanes"
@@ -130,7 +131,8 @@ def draw_demo(result: DemoResult, path: Path) -> None:
     train = result.data.train
     figure = new_figure()
     plot_fit(result.model, train.X, train.y, truth=train, figure=figure)
-    figure.savefig(path)
+    with replaced_file(path) as file:
+        figure.savefig(file, format=path.suffix.lstrip("."))
 
 
 def score_table(result: DemoResult) -> Table:

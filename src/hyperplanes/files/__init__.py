@@ -4,7 +4,18 @@ Nothing here knows what a hyperplane is: a file holds a tree of NamedTuples and 
 """
 
 from hyperplanes.files.container import ModelFileError, read_container, write_container
-from hyperplanes.files.replacement import replaced_file
+from hyperplanes.files.replacement import check_replaceable, remove_unfinished, replaced_file, temporary_folder
 from hyperplanes.files.trees import decode, encode, matches
 
-__all__ = ["ModelFileError", "decode", "encode", "matches", "read_container", "replaced_file", "write_container"]
+__all__ = [
+    "ModelFileError",
+    "check_replaceable",
+    "decode",
+    "encode",
+    "matches",
+    "read_container",
+    "remove_unfinished",
+    "replaced_file",
+    "temporary_folder",
+    "write_container",
+]

@@ -52,7 +52,10 @@ def test_labels_that_are_missing_or_of_other_kinds_are_named(labels, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("labels", [["a", "b", None], pd.Series(["a", 1, "b"]), pd.Series(["a", None, "b"])])
+@pytest.mark.parametrize(
+    "labels",
+    [["a", "b", None], ["a", "b", 1], ["a", "b", np.nan], pd.Series(["a", 1, "b"]), pd.Series(["a", None, "b"])],
+)
 def test_a_classifier_refuses_them_before_it_fits(labels):
     with pytest.raises(ValueError, match="y must"):
         HyperplaneProcessClassifier().fit(np.zeros((3, 1)), labels)

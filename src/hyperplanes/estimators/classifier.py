@@ -343,6 +343,8 @@ class HyperplaneProcessClassifier(DrawsMixin, ClassifierMixin, HyperplaneProcess
     def _read_labels(y: Table) -> Labels:
         if y is None:
             raise ValueError("a classifier requires y to be passed, but the target y is None")
+        if isinstance(y, list | tuple):
+            y = np.array(y, dtype=object)  # NumPy would turn numbers among text, and NaN, into text
         labels = read_labels(column_or_1d(y, warn=True))
         if labels.dtype.kind == "f":
             assert_all_finite(labels, input_name="y")

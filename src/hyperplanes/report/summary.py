@@ -62,7 +62,7 @@ def _summarise_texts(column: Column, texts: list[str | None]) -> ColumnSummary:
 def _range(values: Floats) -> str:
     if not len(values):
         return NOTHING
-    low, middle, high = values.min(), np.median(values), values.max()
+    low, middle, high = values.min(), 2 * np.median(values / 2), values.max()  # halves, whose sums do not overflow
     low_end, median, high_end = (readable(value) for value in (low, middle, high))
     return f"constant: {low_end}" if low == high else f"{low_end} to {high_end}, median {median}"
 

@@ -420,6 +420,8 @@ def test_columns_in_brief():
     empty = summary.summarise_inputs(model, X.assign(size=np.nan, age=1.0))
     assert (empty[0].values, empty[1].values) == ("nothing but missing values", "constant: 1")
     assert summary.summarise_response(y, "y", of_classes=False).kind == "response"
+    huge = summary.summarise_response(np.array([1.0, 1.7e308, 1.7e308, 1.7e308]), "y", of_classes=False)
+    assert huge.values == "1 to 1.7e+308, median 1.7e+308"
     many = summary.summarise_response(list("abcdefgg"), "y", of_classes=True)
     assert many.values == "g (2), a (1), b (1), c (1), d (1) and 2 more"
 

@@ -249,7 +249,7 @@ def test_classes_beyond_memory(flowers, monkeypatch):
     assert len(model.parts_) == 2
     monkeypatch.delattr("hyperplanes.cli.predict._Predictions")
     assert cli.main(["predict", "m.safetensors", "flowers.parquet", "--out", "found.parquet"]) == 0
-    found, inputs = pd.read_parquet("found.parquet"), pd.read_csv(flowers)[["length"]]
+    found, inputs = pd.read_parquet("found.parquet"), pd.read_csv(flowers).drop(columns="kind")
     assert found["class"].tolist() == model.predict(inputs).tolist()
     names = [f"probability[{label}]" for label in ["=bellis", "aster", "crocus"]]
     np.testing.assert_array_equal(found[names], model.predict_proba(inputs))

@@ -16,6 +16,7 @@ from hyperplanes.inference import Settings
 
 N_ROWS = 240
 N_PARTS = 4
+N_WORKERS = 2
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def rows(make_rows):
 def client():
     """Workers take seconds to import the library; one that is killed is replaced."""
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         yield client
@@ -65,9 +66,13 @@ def set_allowed_failures(client, number):
 
 
 class Deadly:
-    """Rows that kill the process that loads them."""
+    """Rows that kill the process that loads them, unless it is the one that made them."""
+
+    def __init__(self):
+        self.made_in = os.getpid()
 
     def load(self):
+        assert os.getpid() != self.made_in
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -88,6 +93,7 @@ def test_a_killed_worker_does_not_lose_the_fit(client, rows, serial, regressor):
 
 
 def test_a_part_that_kills_every_worker_is_an_error(client):
+    client.wait_for_workers(N_WORKERS)  # with one alone joblib would load the rows here
     set_allowed_failures(client, 0)
     settings = Settings(n_hyperplanes=2, n_particles=40)
     with joblib.parallel_config(backend="dask"), pytest.raises(KilledWorker, match="all those workers died"):

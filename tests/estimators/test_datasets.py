@@ -501,7 +501,7 @@ def test_too_few_labels(n_rows, labelled, classifier, tmp_path):
     ids=["one", "dates", "many"],
 )
 def test_columns_that_hold_no_classes(labels, message, table, classifier, tmp_path, monkeypatch):
-    monkeypatch.setattr("hyperplanes.estimators.labels.MOST_CLASSES", 200)
+    monkeypatch.setattr("hyperplanes.estimators.label_counts.MOST_CLASSES", 200)
     path = store(table.assign(price=labels), tmp_path / "broken.parquet")
     with pytest.raises(ValueError, match=f"column 'price' {message}"):
         classifier.fit_dataset(path, "price")

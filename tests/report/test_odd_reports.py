@@ -40,7 +40,14 @@ def test_noise_with_heavy_tails():
     page = page_of(model, X, y)
     assert "Bayesian regression with heavy-tailed noise" in page
     assert "scale of the noise: prior median" in page
-    assert "Importance of inputs</h3>" not in page  # there is one input: nothing to compare
+    assert "Importance of inputs</h3>" in page
+
+
+def test_of_one_input_there_is_nothing_to_compare():
+    X = np.random.default_rng(2).uniform(-1, 1, (60, 1))
+    model = HyperplaneProcessRegressor(sampler="paper", n_hyperplanes=1, n_particles=20, n_steps=2, random_state=0)
+    page = page_of(model.fit(X, X[:, 0]), X, X[:, 0])
+    assert "Importance of inputs</h3>" not in page
     assert "Dependence on x1" in page
 
 

@@ -19,8 +19,8 @@ from hyperplanes.model.likelihoods import Bernoulli, Likelihood, Multinomial, St
 from hyperplanes.moves import Visits, collapsed_round, compound_round, superposed_round
 from p_values import LEVEL, same_distribution_p_value
 
-N_PRIOR = 200_000
-N_CHAINS = 10_000
+N_PRIOR = 100_000
+N_CHAINS = 5_000
 N_ROUNDS = 6
 N_PLACES = 3
 PRIOR = replace(UNKNOWN_NUMBER.prior, noise_shape=4.0, noise_scale=4.0)

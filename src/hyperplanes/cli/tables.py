@@ -216,7 +216,6 @@ def _explained(name: str) -> Iterator[None]:
         raise ValueError(f"{name} is not text in UTF-8 (byte {error.start}): convert it, or say --format") from error
     except Warning as error:  # of `_csv`
         raise ValueError(f"{name} cannot be read: a line has more cells than the header has names") from error
-    # What pandas and pyarrow raise for files that they cannot read.
-    except (ValueError, TypeError, KeyError, NotImplementedError) as error:
+    except (ValueError, TypeError, KeyError, NotImplementedError) as error:  # pandas and pyarrow: what they cannot read
         reason = " ".join(str(error).split())
         raise ValueError(f"{name} cannot be read: {reason}") from error

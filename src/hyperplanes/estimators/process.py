@@ -1,6 +1,7 @@
 """What all estimators share: settings, fitting, and attributes of the fit."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -33,7 +34,7 @@ from hyperplanes.model import Prior
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 
-class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class HyperplaneProcess(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """Base of the estimators."""
 
     n_hyperplanes: int | str
@@ -220,13 +221,13 @@ class HyperplaneProcess(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """Kinds of noise that numbers may have."""
         return ("constant",)
 
+    @abstractmethod
     def _prediction_kinds(self) -> dict[str, Any]:
         """Names of the columns that a table of predictions has, and the types of what they hold."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _predictions(self, X: Table, coverage: float) -> dict[str, NDArray[Any]]:
         """These columns."""
-        raise NotImplementedError
 
     def _decomposition(self) -> Decomposition:
         if self.decomposition is not None:

@@ -1,17 +1,12 @@
 """Pictures of a fitted model."""
 
+from hyperplanes.plotting.canvas import check_picture_path, new_figure
 from hyperplanes.plotting.checks import plot_calibration, plot_observed, plot_pit, plot_residuals
 from hyperplanes.plotting.curves import Importance, importance_of, plot_importance, plot_partial_dependence
 from hyperplanes.plotting.geometry import Rectangle, clip_lines
+from hyperplanes.plotting.glance import plot_fit
 from hyperplanes.plotting.inference import plot_annealing, plot_number, plot_prior_and_posterior, unknowns_of
-from hyperplanes.plotting.pictures import (
-    check_picture_path,
-    new_figure,
-    plot_fit,
-    plot_hyperplanes,
-    plot_slice,
-    plot_surface,
-)
+from hyperplanes.plotting.maps import plot_hyperplanes, plot_slice, plot_surface
 
 __all__ = [
     "Importance",

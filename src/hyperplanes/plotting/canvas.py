@@ -1,5 +1,7 @@
 """What all pictures share: matplotlib on first use, axes to draw on, colours, and names as plain text."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ SERIES = (MAIN, ACCENT, "#0f766e", "#7e3fb0", "#a16207", "#be185d", "#4d7c0f", "
 MANY_POINTS = 1000
 """More of them are drawn as pixels, even in a picture of lines."""
 LONGEST_NAME = 28
+FIGURE_STYLE: Mapping[str, Any] = {"figsize": (10.0, 7.4), "dpi": 120, "layout": "constrained"}
+"""Size of the picture of a fit: 1200 pixels wide."""
 
 
 def pyplot() -> Any:
@@ -53,3 +57,22 @@ def legend_above(ax: Any, *, ncols: int = 3) -> None:
     ax.legend(
         frameon=False, fontsize="small", ncols=ncols, columnspacing=1.2, handletextpad=0.5, markerscale=1.5, **place
     )
+
+
+def new_figure() -> Any:
+    """Return an empty figure that pyplot does not know of, to draw on and save without a window."""
+    pyplot()
+    from matplotlib.figure import Figure
+
+    return Figure(**FIGURE_STYLE)
+
+
+def check_picture_path(path: Path) -> None:
+    """Raise an error now if a picture could not be written to `path` later, after a long fit."""
+    formats = sorted(new_figure().canvas.get_supported_filetypes())
+    if path.suffix.lower().lstrip(".") not in formats:
+        raise ValueError(f"the picture's name must end in one of .{', .'.join(formats)}, got {str(path)!r}")
+    if path.is_dir():
+        raise IsADirectoryError(f"the picture must be a file, got the folder {str(path)!r}")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of the picture does not exist: {str(path.parent)!r}")

@@ -34,7 +34,7 @@ from hyperplanes.plotting.checks import (
 from hyperplanes.plotting.curves import Curves, draw_curves, draw_importance
 from hyperplanes.plotting.inference import UNKNOWNS, prior_and_posterior
 from hyperplanes.plotting.inputs import Model, column_names
-from hyperplanes.plotting.pictures import UNCERTAINTY_LABEL
+from hyperplanes.plotting.plane import UNCERTAINTY_LABEL
 
 SIZE = (4.5, 3.2)
 """Inches: small, so that letters stay readable on a phone."""

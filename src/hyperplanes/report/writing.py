@@ -17,7 +17,7 @@ from hyperplanes.plotting.canvas import pyplot
 from hyperplanes.plotting.checks import Labels, Responses, labels_of, responses_of
 from hyperplanes.plotting.curves import Importance, curves_of, importance_of
 from hyperplanes.plotting.inputs import Model, chosen_rows, column_names
-from hyperplanes.plotting.pictures import is_of_the_plane
+from hyperplanes.plotting.plane import is_of_the_plane
 from hyperplanes.report import figures
 from hyperplanes.report.page import bullets, facts, folded, page, paragraph, table
 from hyperplanes.report.scores import Score, scores_of

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from typing_extensions import TypeAliasType, TypeVar
 
 from hyperplanes.files import ModelFileError, decode, encode
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+Array = TypeAliasType("Array", np.ndarray[tuple[Any, ...], np.dtype[Scalar]], type_params=(Scalar,))
+"""What NDArray is from NumPy 2.5 on."""
 
 
 class Leaf(NamedTuple):
@@ -49,6 +54,18 @@ def test_a_tree_comes_back():
 @given(trees)
 def test_numbers_texts_tuples_and_names_come_back(tree):
     assert repr(decode(*encode(tree, {}), {})) == repr(tree)
+
+
+class Aliased(NamedTuple):
+    values: Array[np.float64]
+
+
+def test_types_are_known_by_an_alias():
+    kinds = {"Aliased": Aliased}
+    document, arrays = encode(Aliased(np.ones(2)), kinds)
+    np.testing.assert_array_equal(decode(document, arrays, kinds).values, np.ones(2))
+    with pytest.raises(ModelFileError, match="must not be of type ndarray"):
+        decode(document, {"values": np.ones(2, dtype=bool)}, kinds)
 
 
 def test_arrays_are_named_after_their_place():

@@ -137,6 +137,7 @@ def _fields_of(kind: type[Any]) -> dict[str, bool]:
 
 def matches(value: Any, hint: Any) -> bool:
     """Whether a value from a file is of the type that it is declared with."""
+    hint = _without_alias(hint)
     origin, parameters = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
@@ -157,6 +158,14 @@ def matches(value: Any, hint: Any) -> bool:
     if hint in (None, NoneType):
         return value is None
     return isinstance(hint, type) and type(value) is hint
+
+
+def _without_alias(hint: Any) -> Any:
+    """What the alias of a type stands for; NumPy's `NDArray` is one from version 2.5 on."""
+    alias = get_origin(hint) or hint
+    if not hasattr(alias, "__value__"):
+        return hint
+    return alias.__value__[get_args(hint)] if get_args(hint) else alias.__value__
 
 
 def _holds(array: NDArray[Any], scalar: Any) -> bool:

@@ -27,7 +27,7 @@ from hyperplanes.model.likelihoods.rows import values
 from hyperplanes.model.likelihoods.varying import bounded
 from hyperplanes.moves import Visits, compound_round
 
-COMPOUND_SHARE = 0.65
+COMPOUND_SHARE = 0.85
 """Conditional effective share of the particles in one step, see docs/noise.md."""
 N_REFERENCE = 64
 """Particles whose mean spread is the reference for its moves."""

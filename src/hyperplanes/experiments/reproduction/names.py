@@ -28,8 +28,8 @@ def method_name(method: str) -> str:
     """Of a table's row."""
     if found := re.fullmatch(r"(ours|paper)-L(\d+)-R(\d+)", method):
         return f"{sampler_name(found[1])}, L={found[2]}, R={found[3]}"
-    if found := re.fullmatch(r"(nn|nn-32)-(\d+)", method):
-        return f"{method_name(found[1])}, {found[2]} epochs"
+    if unstopped(method) != method:
+        return f"{method_name(unstopped(method))}, {method.rpartition('-')[2]} epochs"
     if found := re.fullmatch(r"(ours|paper)-(whole|decmp\d)(-paper)?", method):
         return f"{sampler_name(found[1])}, {found[2]}{' as in the paper' if found[3] else ''}"
     if method == "ours-told":

@@ -115,8 +115,9 @@ SIZES = ((1000, 10), (1000, 50), (1000, 100))
 SLOW = {"bart": 20, "ngboost": 20, "gp": 20, "nn": 20, "nn-32": 20}
 
 
-def _slow_sizes(*sizes: tuple[int, int]) -> dict[str, int]:
-    return {f"ours-L{L}-R{R}": 20 for L, R in sizes}
+def _slow_sizes(*sizes: tuple[int, int], of_both: bool = False) -> dict[str, int]:
+    """Ours with given particles and steps, which takes longer than its defaults; or the paper's sampler too."""
+    return {f"{name}-L{L}-R{R}": 20 for name in ("ours", *("paper",) * of_both) for L, R in sizes}
 
 
 def _real_study(name: str, title: str, load: Callable[[], DataSet], *sizes: tuple[int, int], gp: bool) -> Study:
@@ -136,7 +137,7 @@ def _real_study(name: str, title: str, load: Callable[[], DataSet], *sizes: tupl
         },
         _measured(load),
         repeats=100,
-        fewer={**SLOW, "xgb": 20, **_slow_sizes(*sizes)},
+        fewer={**SLOW, "xgb": 20, **_slow_sizes(*sizes, of_both=True)},
     )
 
 

@@ -1,7 +1,8 @@
 """Models of the first version that has files, and what they predicted: later versions have to predict the same.
 
-`python tests/golden_models.py NAME ...` writes those with some names, which is right for new ones, and where a format
-that was never released has changed.
+`python tests/golden_models.py` prints how far this machine, with its devices and versions, is from that, relative to
+what was predicted. With names of models it writes these, which is right for new ones, and where a format that was never
+released has changed.
 """
 
 import json
@@ -10,10 +11,11 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 
-from hyperplanes import HyperplaneProcessClassifier, HyperplaneProcessRegressor
+from hyperplanes import HyperplaneProcessClassifier, HyperplaneProcessRegressor, load
 
 FOLDER = Path(__file__).parent / "golden"
 PLAIN = FOLDER / "plain.safetensors"
@@ -89,7 +91,25 @@ def without_names(model: HyperplaneProcessRegressor) -> HyperplaneProcessRegress
     return plain
 
 
-def main(names: list[str]) -> None:
+def differences() -> dict[str, dict[str, float]]:
+    """Greatest relative difference of what the files predict here, by model and prediction."""
+    found: dict[str, dict[str, float]] = {}
+    for name in MODELS:
+        expected = json.loads((FOLDER / f"{name}.json").read_text())
+        here = predictions(load(FOLDER / f"{name}.safetensors"))
+        found[name] = {what: difference(values, expected[what]) for what, values in here.items()}
+    return found
+
+
+def difference(found: list[Any], expected: list[Any]) -> float:
+    """Greatest relative one of numbers; of texts 1 where they are not the same."""
+    if isinstance(expected[0], str):
+        return float(found != expected)
+    sizes = np.maximum(np.abs(expected), np.finfo(float).tiny)
+    return float(np.max(np.abs(np.subtract(found, expected)) / sizes))
+
+
+def write(names: list[str]) -> None:
     rows = table(N_ROWS, seed=0)
     for name in names:
         model = MODELS[name]
@@ -99,4 +119,8 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if len(sys.argv) > 1:
+        write(sys.argv[1:])
+    else:
+        versions = {"jax": jax.__version__, "numpy": np.__version__, "device": str(jax.devices()[0])}
+        print(json.dumps({**versions, **differences()}, indent=1))

@@ -17,7 +17,12 @@ from hyperplanes.experiments.reproduction.names import method_name, unstopped
     ],
 )
 def test_names_of_methods(method, name):
-    assert method_name(method) == name
+    assert method_name("wine", method) == name
+
+
+def test_xgboost_is_named_after_its_sizes():
+    assert method_name("wine", "xgb") == method_name("abalone", "xgb") == "XGBoost, 40 trees, 100 bootstraps"
+    assert method_name("sim4", "xgb") == "XGBoost, 40 trees, 1000 bootstraps"
 
 
 def test_a_stopped_network_is_in_the_cell_of_the_whole_one():

@@ -1,84 +1,29 @@
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 
-import numpy as np
 import pytest
 
 from hyperplanes.experiments.cells import Cell, read_cell
-from hyperplanes.experiments.reproduction import FULL, QUICK, STUDIES, Plan, missing_cells, plan_cells, run_cells
-from hyperplanes.experiments.reproduction.methods import paper_sampler
+from hyperplanes.experiments.reproduction import (
+    FULL,
+    QUICK,
+    STUDIES,
+    Plan,
+    cells_out_of_reach,
+    machine,
+    missing_cells,
+    plan_cells,
+    run,
+    run_cells,
+)
+from hyperplanes.experiments.reproduction.machine import machine_name
 from hyperplanes.experiments.reproduction.run import run_cell
-from hyperplanes.experiments.reproduction.studies import fresh_rows
 
 CHEAP = ("lm", "svm_r")
-
-
-def test_every_study_of_the_issue_has_its_repeats():
-    repeats = {
-        name: (study.repeats, min(study.fewer.values(), default=study.repeats)) for name, study in STUDIES.items()
-    }
-    assert repeats == {
-        "sim1": (100, 20),
-        "sim2": (20, 20),
-        "sim3": (20, 20),
-        "sim4": (10, 10),
-        "abalone": (100, 20),
-        "wine": (100, 20),
-        "cpus": (5, 5),
-    }
-    assert not {"ours", "paper-L1000-R100", *CHEAP} & set(STUDIES["sim1"].fewer)
-    assert not {"ours", "paper-L1000-R100", *CHEAP} & set(STUDIES["wine"].fewer)
-
-
-def test_plans_choose_methods_data_sets_repeats_and_shards():
-    cells = plan_cells(Plan("sim2", methods=["lm", "dt"], data_sets=["p5m5", "p5m10"], repeats=3))
-    assert len(cells) == len(set(cells)) == 12
-    assert {cell.method for cell in cells} == {"lm", "dt"}
-    everything = plan_cells(Plan("all"))
-    shards = [plan_cells(Plan("all", shard=f"{number}/7")) for number in range(1, 8)]
-    assert sorted(cell for shard in shards for cell in shard) == sorted(everything)
-    assert len(plan_cells(Plan("sim2"))) == 18 * 7 * 20
-
-
-@pytest.mark.parametrize(
-    ("plan", "message"),
-    [
-        (Plan("sim5"), "study must be one of sim1, .*, all, got 'sim5'"),
-        (Plan("sim1", methods=["oracle"]), "method must be one of .*, got 'oracle'"),
-        (Plan("sim1", data_sets=["p5m5"]), "data set must be one of p2m2, got 'p5m5'"),
-        (Plan("sim1", shard="2/1"), "shard must be"),
-    ],
-)
-def test_plans_that_make_no_sense_are_refused(plan, message):
-    with pytest.raises(ValueError, match=message):
-        plan_cells(plan)
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_data_of_every_study_are_as_in_the_paper(name):
-    study = STUDIES[name]
-    first, again, other = (study.make_task(study.data_sets[-1], repeat, FULL, 1) for repeat in (1, 1, 2))
-    np.testing.assert_array_equal(first.train.X, again.train.X)
-    assert not np.array_equal(first.train.y, other.train.y)
-    n_rows = {"abalone": 4177, "wine": 1599}.get(name, 5000)
-    assert len(first.train.y) + len(first.test.y) == n_rows
-    assert len(first.test.y) == round(n_rows / 4)
-    n_columns, told = {"sim2": (200, 10), "sim3": (2, 40), "abalone": (7, 5), "wine": (11, 5), "cpus": (20, 5)}.get(
-        name, (2, 2)
-    )
-    assert (first.train.X.shape[1], first.n_hyperplanes) == (n_columns, told)
-    if name in ("abalone", "wine"):
-        both = np.concatenate([first.train.y, first.test.y])
-        assert (both.min(), both.max()) == (0, 1)
-        assert fresh_rows(first).all() == (name == "abalone")
-
-
-def test_the_fourth_study_has_the_data_of_the_first():
-    first, fourth = (STUDIES[name].make_task("p2m2", 7, FULL, 1) for name in ("sim1", "sim4"))
-    np.testing.assert_array_equal(first.train.X, fourth.train.X)
-    np.testing.assert_array_equal(first.test.y, fourth.test.y)
 
 
 SMOKE = {
@@ -106,6 +51,8 @@ def test_a_tiny_cell_of_every_study(study, method, tmp_path):
     assert ("test_crps" in scores) == method.startswith("paper")
     assert ("job_seconds" in scores) == (study == "sim3")
     assert content["n_jobs"] >= 1
+    assert content["machine"] == machine_name()
+    assert content["version"] == version("hyperplanes")
 
 
 def test_wine_is_judged_without_copies_too(tmp_path):
@@ -174,30 +121,63 @@ def test_a_cell_that_fails_is_named_and_stops_no_other(tmp_path, monkeypatch):
     assert [cell.method for cell in missing_cells(tmp_path, cells, QUICK)] == ["dt", "bart"]
 
 
-def test_the_paper_s_sampler_is_told_and_sized_as_in_the_paper(monkeypatch):
-    seen = {}
+def test_failures_are_told_at_once(tmp_path, monkeypatch):
+    said = []
 
-    class Spy:
-        def __init__(self, **settings):
-            seen.update(settings)
-            raise InterruptedError
+    def broken(task):
+        raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr("hyperplanes.experiments.reproduction.methods.HyperplaneProcessRegressor", Spy)
-    task = STUDIES["sim2"].make_task("p5m10", 3, FULL, 2)
+    methods = {**STUDIES["sim1"].methods, "dt": broken}
+    monkeypatch.setitem(STUDIES, "sim1", replace(STUDIES["sim1"], methods=methods))
+    cells = plan_cells(Plan("sim1", QUICK, 1, ["dt", "lm"]))
+    failures = run_cells(tmp_path, cells, QUICK, count=said.append, tell=said.append)
+    assert said == [1, *failures, 1]
+
+
+def test_cells_of_a_killed_process_have_failed_and_others_are_kept(tmp_path, monkeypatch):
+    def killed_at_the_second(folder, cell, effort, threads):
+        if cell.repeat == 2:
+            os._exit(9)
+        return cell, None
+
+    monkeypatch.setattr(run, "_attempt", killed_at_the_second)
+    cells = plan_cells(Plan("sim1", QUICK, 2, ["lm"]))
+    failures = run_cells(tmp_path, cells, QUICK, n_jobs=2)
+    assert cells[1] in [failure.cell for failure in failures]
+    assert all("a process was killed" in failure.reason for failure in failures)
+
+
+def test_timed_cells_run_one_at_a_time_and_last(tmp_path, monkeypatch):
+    seen = []
+
+    def attempts(folder, cells, effort, n_jobs):
+        seen.append((sorted({cell.study for cell in cells}), n_jobs))
+        return iter(())
+
+    monkeypatch.setattr(run, "_attempts", attempts)
+    cells = plan_cells(Plan("all", FULL, 1, ["ours"]))
+    run_cells(tmp_path, cells, FULL, n_jobs=4)
+    assert seen == [(["abalone", "sim1", "sim2", "wine"], 4), (["cpus", "sim3", "sim4"], 1)]
+
+
+def test_cells_that_need_more_cpus_than_there_are_are_out_of_reach(monkeypatch):
+    cells = plan_cells(Plan("all", FULL, 1, ["ours"]))
+    monkeypatch.setattr(run, "cpus_to_hold", lambda: 2)
+    assert [cell.data_set for cell in cells_out_of_reach(cells)] == ["cpus4", "cpus8", "cpus16"]
+
+
+@pytest.mark.skipif(not machine.CAN_HOLD, reason="the system does not hold processes to CPUs")
+def test_a_cell_is_held_to_its_cpus(monkeypatch):
+    seen = []
+
+    def method(task):
+        seen.append(len(os.sched_getaffinity(0)))
+        raise InterruptedError
+
+    monkeypatch.setitem(STUDIES["cpus"].methods, "ours", method)
     with pytest.raises(InterruptedError):
-        paper_sampler(500, 50)(task)
-    assert seen == {
-        "random_state": 3,
-        "n_jobs": 2,
-        "n_particles": 500,
-        "n_steps": 50,
-        "sampler": "paper",
-        "n_hyperplanes": 10,
-    }
-    seen.clear()
-    with pytest.raises(InterruptedError):
-        STUDIES["sim2"].methods["ours"](task)
-    assert seen == {"random_state": 3, "n_jobs": 2}
+        run_cell(Cell("cpus", "cpus1", "ours", 1), QUICK)
+    assert seen == [1]
 
 
 def test_cells_of_ours_need_no_library_of_a_rival():

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hyperplanes.cli.console import FAILED, say, watched
+from hyperplanes.cli.console import FAILED, counted, say
 from hyperplanes.cli.inputs import wrong_usage
-from hyperplanes.estimators.progress import counter
 from hyperplanes.experiments.cells import Cell
 from hyperplanes.experiments.reproduction import (
     FULL,
@@ -17,9 +16,11 @@ from hyperplanes.experiments.reproduction import (
     Effort,
     Failure,
     Plan,
+    cells_out_of_reach,
     missing_cells,
     plan_cells,
     run_cells,
+    runs_alone,
     write_report,
 )
 
@@ -28,7 +29,9 @@ def reproduce(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(STUDIES)}, or all.", metavar="NAME")],
     repeats: Annotated[int | None, typer.Option(min=1, help="Repeats of every method; 100, 20 or so each.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes: see that everything runs, in minutes.")] = False,
-    jobs: Annotated[int, typer.Option(help="Cells computed at a time; -1 for as many as there are cores.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(help="Cells computed at a time; -1 for as many as there are cores. Timed ones run alone.")
+    ] = 1,
     folder: Annotated[
         Path | None, typer.Option(help="Of all results; by default reproduction, or reproduction-quick.")
     ] = None,
@@ -48,6 +51,8 @@ def reproduce(
     """
     if cells_only and report_only:
         raise typer.BadParameter("--cells-only and --report-only leave nothing to do")
+    if jobs < 1 and jobs != -1:
+        raise typer.BadParameter(f"--jobs must be at least 1, or -1 for as many as there are cores, got {jobs}")
     folder = folder or Path("reproduction-quick" if quick else "reproduction")
     plan = Plan(name, QUICK if quick else FULL, repeats, _names(methods), _names(sets), shard)
     with wrong_usage():
@@ -63,11 +68,18 @@ def reproduce(
 def _run(folder: Path, cells: Sequence[Cell], effort: Effort, jobs: int) -> list[Failure]:
     missing = missing_cells(folder, cells, effort)
     say(f"{len(cells)} cells, {len(cells) - len(missing)} of them there already")
-    with counter(watched(), "cells", len(missing)) as count:
-        failures = run_cells(folder, missing, effort, n_jobs=jobs, count=count)
-    for failure in failures:
-        say(f"failed: {failure.cell}: {failure.reason}", style="bold red")
-    return failures
+    if out_of_reach := cells_out_of_reach(missing):
+        named = ", ".join(dict.fromkeys(cell.data_set for cell in out_of_reach))
+        say(f"skipped: {len(out_of_reach)} cells of {named} must be held to more CPUs than this machine has")
+    within_reach = [cell for cell in missing if cell not in out_of_reach]
+    if alone := dict.fromkeys(cell.study for cell in within_reach if jobs != 1 and runs_alone(cell, effort)):
+        say(f"cells of {', '.join(alone)} are timed and run one at a time, after all others")
+    with counted("cells", len(within_reach)) as count:
+        return run_cells(folder, within_reach, effort, n_jobs=jobs, count=count, tell=_say_failure)
+
+
+def _say_failure(failure: Failure) -> None:
+    say(f"failed: {failure.cell}: {failure.reason}", style="bold red")
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -3,7 +3,13 @@
 from hyperplanes.experiments.reproduction.effort import FULL, QUICK, Effort
 from hyperplanes.experiments.reproduction.plan import Plan, plan_cells
 from hyperplanes.experiments.reproduction.report import write_report
-from hyperplanes.experiments.reproduction.run import Failure, missing_cells, run_cells
+from hyperplanes.experiments.reproduction.run import (
+    Failure,
+    cells_out_of_reach,
+    missing_cells,
+    run_cells,
+    runs_alone,
+)
 from hyperplanes.experiments.reproduction.studies import STUDIES
 
 __all__ = [
@@ -13,8 +19,10 @@ __all__ = [
     "Effort",
     "Failure",
     "Plan",
+    "cells_out_of_reach",
     "missing_cells",
     "plan_cells",
     "run_cells",
+    "runs_alone",
     "write_report",
 ]

@@ -2,76 +2,96 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hyperplanes.experiments.reproduction import names
+from hyperplanes.experiments.reproduction.boxes import color_of, draw_parts, draw_plain
 from hyperplanes.experiments.reproduction.methods import EPOCHS
 from hyperplanes.experiments.reproduction.results import Results
-from hyperplanes.experiments.reproduction.studies import COLUMNS, PLANES, STUDIES
+from hyperplanes.experiments.reproduction.studies import COLUMNS, CPUS, PLANES, STUDIES
 from hyperplanes.experiments.simulate import simulate
 from hyperplanes.plotting import Rectangle, clip_lines, new_figure
 
-OURS_COLOR = "#d7191c"
-PAPER_COLOR = "#1f5fa8"
-RIVAL_COLOR = "0.45"
 SQUARE = Rectangle(np.full(2, -1.0), np.full(2, 1.0))
-LINE_COLORS = {"ours": OURS_COLOR, "paper": PAPER_COLOR}
+N_DOTS = 1000
+"""Rows of a data set that its picture shows."""
 DPI = 110
+ENLARGED = (0.094, 0.112)
+"""RMSE about the noise, where methods of the first study differ by a percent."""
+TICKS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), np.arange(1, 10, 0.5), np.arange(1, 10, 0.1), np.arange(1, 10, 0.05))
+"""Of a logarithmic axis, in units of a power of ten: the first are used of which there are enough."""
+ENOUGH_TICKS = 3
 
-Draw = Callable[[Results], Any]
+
+class Figure(NamedTuple):
+    """A picture of a study."""
+
+    caption: str
+    """Below it, and in its place where it cannot be seen."""
+    draw: Callable[[Results], Any]
+    """From the results."""
 
 
 def draw_figures(results: Results, folder: Path) -> dict[str, list[str]]:
-    """Write the figures that there are cells for; return the names of the files of each study."""
+    """Write the figures that there are cells for; return the names of those of each study."""
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[str, list[str]] = {}
     for study, figures in FIGURES.items():
         if not results.data_sets(study):
             continue
-        for name, draw in figures.items():
-            figure = draw(results)
-            figure.savefig(folder / f"{name}.png", dpi=DPI, metadata={"Software": None})
-            written.setdefault(study, []).append(f"{name}.png")
+        for name, figure in figures.items():
+            figure.draw(results).savefig(folder / f"{name}.png", dpi=DPI, metadata={"Software": None})
+            written.setdefault(study, []).append(name)
     return written
 
 
 def data_picture(results: Results) -> Any:
     """Ten data sets of the first study with their lines."""
     figure, panels = _panels(2, 5, 13, 5.6)
-    for repeat, panel in enumerate(panels.flat, start=1):
-        data = simulate(repeat, touching=True)
-        panel.scatter(*data.X.T, c=data.y, s=1.5, linewidths=0, cmap="viridis", rasterized=True)
+    simulated = [simulate(repeat, touching=True) for repeat in range(1, 11)]
+    shown = [(data.X[:N_DOTS], data.y[:N_DOTS]) for data in simulated]
+    low, high = (limit([limit(y) for _, y in shown]) for limit in (np.min, np.max))
+    for number, (panel, data, (X, y)) in enumerate(zip(panels.flat, simulated, shown, strict=True), start=1):
+        dots = panel.scatter(*X.T, c=y, s=9, linewidths=0, vmin=low, vmax=high, antialiased=False)
         for line in clip_lines(data.normals, data.offsets, SQUARE):
             panel.plot(*line.T, color="black", linewidth=1.5)
-        panel.set(title=f"data set {repeat}", xticks=[-1, 0, 1], yticks=[-1, 0, 1], aspect="equal")
+        panel.set(title=f"data set {number}", xticks=[-1, 0, 1], yticks=[-1, 0, 1], aspect="equal")
+    figure.colorbar(dots, ax=panels, label="response")
     return figure
 
 
 def sizes_and_methods(results: Results) -> Any:
     """RMSE by particles and steps, and by method, in the first study."""
-    figure, (left, right) = _panels(1, 2, 13, 4.6)
+    figure, panels = _panels(2, 2, 13, 9.5)
     methods = results.methods("sim1", "p2m2")
-    _boxes(left, results, "sim1", "p2m2", [name for name in methods if "-L" in name])
-    chosen = ["paper-L1000-R100", "ours", *filter(names.is_rival, methods)]
-    _boxes(right, results, "sim1", "p2m2", [name for name in chosen if name in methods])
-    left.set_title("particles L and steps R")
-    right.set_title("methods")
+    sizes = [name for name in methods if "-L" in name]
+    chosen = [name for name in ("paper-L1000-R100", "ours", *filter(names.is_rival, methods)) if name in methods]
+    for upper, lower, shown, title in zip(
+        *panels, (sizes, chosen), ("particles L and steps R", "methods"), strict=True
+    ):
+        for panel in (upper, lower):
+            draw_parts(panel, results, "sim1", "p2m2", shown)
+            panel.set(title=title, ylabel="RMSE")
+        _logarithmic(upper, "y")
+        lower.set(title=f"{title}, enlarged", ylim=ENLARGED)
     return figure
 
 
-def curves(methods: Sequence[str] | None) -> Draw:
-    """Mean RMSE by number of columns in the second study, of some methods or of all."""
+def curves(methods: Sequence[str]) -> Callable[[Results], Any]:
+    """Mean RMSE by number of columns in the second study, of some methods."""
 
     def draw(results: Results) -> Any:
-        figure, panels = _panels(1, 2, 12, 4.6)
+        figure, panels = _panels(1, 2, 13, 5)
         for m, panel in zip(PLANES, panels, strict=True):
-            for method in methods or STUDIES["sim2"].methods:
+            for method in methods:
                 for part, style in (("train", "-"), ("test", ":")):
                     _curve(panel, results, m, method, f"{part}_rmse", style)
             panel.set(title=f"|P| = {m}", xlabel="p", ylabel="mean RMSE (solid: train, dotted: test)")
-            _legend(panel)
+            _logarithmic(panel, "x", COLUMNS)
+        lines, labels = panels[0].get_legend_handles_labels()
+        figure.legend(lines, labels, loc="outside lower center", ncols=len(methods), fontsize="small")
         return figure
 
     return draw
@@ -80,9 +100,8 @@ def curves(methods: Sequence[str] | None) -> Draw:
 def _curve(panel: Any, results: Results, m: int, method: str, metric: str, style: str) -> None:
     means = {p: results.summary("sim2", f"p{p}m{m}", method, metric) for p in COLUMNS}
     points = [(p, summary.mean) for p, summary in means.items() if summary is not None]
-    number = list(STUDIES["sim2"].methods).index(method)
-    color = LINE_COLORS.get(method.partition("-")[0], f"C{number + 2}")
-    label = names.method_name(method) if style == "-" else None
+    color = color_of(method, f"C{list(STUDIES['sim2'].methods).index(method) + 2}")
+    label = names.method_name("sim2", method) if style == "-" else None
     if points:
         panel.plot(*np.transpose(points), style, color=color, marker=".", label=label)
 
@@ -91,35 +110,40 @@ def decompositions(results: Results) -> Any:
     """RMSE, and seconds of a job beside the whole, in the third study."""
     figure, (left, right) = _panels(1, 2, 13, 4.6)
     methods = [name for name in results.methods("sim3", "p2m40") if not names.is_rival(name)]
-    _boxes(left, results, "sim3", "p2m40", methods)
-    left.set_title("RMSE")
-    parts = [name for name in methods if results.values("sim3", "p2m40", name, "job_ratio")]
-    ratios = {name: list(results.values("sim3", "p2m40", name, "job_ratio").values()) for name in parts}
-    _plain_boxes(right, {name: values for name, values in ratios.items() if not name.endswith("whole")})
-    right.set(title="seconds of one job / seconds of the whole", ylim=(0, None))
+    draw_parts(left, results, "sim3", "p2m40", methods)
+    left.set(title="RMSE", ylabel="RMSE")
+    ratios = {name: list(results.values("sim3", "p2m40", name, "job_ratio").values()) for name in methods}
+    draw_plain(right, "sim3", {name: found for name, found in ratios.items() if not name.endswith("whole")})
+    right.set(title="time", ylabel="seconds of one job / seconds of the whole", ylim=(0, None))
     return figure
 
 
 def uncertainty(results: Results) -> Any:
-    """RMSE, time, coverage and length in the fourth study."""
-    figure, panels = _panels(2, 2, 13, 8)
+    """Errors, time, coverage of the response and of the function, and length in the fourth study."""
+    figure, panels = _panels(2, 3, 17, 9)
     place = ("sim4", "p2m2")
     methods = results.methods(*place)
-    for panel, metric, title in (
-        (panels[0, 0], "rmse", "RMSE"),
-        (panels[1, 0], "covered", "share of responses in their 95% intervals"),
-        (panels[1, 1], "length", "length of these intervals"),
+    for panel, metric, title, label in (
+        (panels[0, 0], "rmse", "RMSE", "RMSE"),
+        (panels[0, 2], "to_truth", "error of the function", "RMSE to the true function"),
+        (panels[1, 0], "covered", "coverage of responses", "share inside 95% intervals"),
+        (panels[1, 1], "function_covered", "coverage of the true function", "share inside 95% intervals"),
+        (panels[1, 2], "length", "intervals of responses", "mean length"),
     ):
-        _boxes(panel, results, *place, methods, metric)
-        panel.set_title(title)
-    panels[1, 0].axhline(0.95, color="black", linewidth=0.8)
+        draw_parts(panel, results, *place, methods, metric)
+        panel.set(title=title, ylabel=label)
+    for panel in panels[1, :2]:
+        panel.axhline(0.95, color="black", linewidth=0.8)
     ratios = {name: list(results.time_ratios(*place, name, "ours").values()) for name in methods if name != "ours"}
-    _plain_boxes(panels[0, 1], ratios)
-    panels[0, 1].set(title="seconds / seconds of ours", yscale="log")
+    draw_plain(panels[0, 1], "sim4", ratios)
+    panels[0, 1].set(title="time", ylabel="seconds / seconds of ours")
+    panels[0, 1].axhline(1, color="black", linewidth=0.8)
+    for panel in (*panels[0], panels[1, 2]):
+        _logarithmic(panel, "y")
     return figure
 
 
-def varying_sizes(study: str) -> Draw:
+def varying_sizes(study: str) -> Callable[[Results], Any]:
     """RMSE by particles, and by steps, of ours and of the paper's sampler."""
 
     def draw(results: Results) -> Any:
@@ -127,24 +151,25 @@ def varying_sizes(study: str) -> Draw:
         methods = results.methods(study, study)
         for panel, fixed, title in zip(panels, ("-R100", "-L1000-"), ("particles L", "steps R"), strict=True):
             chosen = [name for name in methods if "-L" in name and fixed in f"{name}-"]
-            _boxes(panel, results, study, study, chosen)
-            panel.set_title(title)
+            draw_parts(panel, results, study, study, chosen)
+            panel.set(title=title, ylabel="RMSE")
         return figure
 
     return draw
 
 
-def network_and_methods(study: str) -> Draw:
+def network_and_methods(study: str) -> Callable[[Results], Any]:
     """RMSE of the network by epochs, and of all methods."""
 
     def draw(results: Results) -> Any:
         figure, (left, right) = _panels(1, 2, 15, 4.8)
         methods = results.methods(study, study)
-        _boxes(left, results, study, study, [*(f"nn-{epochs}" for epochs in EPOCHS), "paper-L1000-R100", "ours"])
+        chosen = [*(f"nn-{epochs}" for epochs in EPOCHS), "paper-L1000-R100", "ours"]
+        draw_parts(left, results, study, study, chosen)
         chosen = [name for name in methods if names.unstopped(name) == name and "-L" not in name]
-        _boxes(right, results, study, study, ["paper-L1000-R100", *chosen])
-        left.set_title("the network by epochs")
-        right.set_title("methods")
+        draw_parts(right, results, study, study, ["paper-L1000-R100", *chosen])
+        left.set(title="the network by epochs", ylabel="RMSE")
+        right.set(title="methods", ylabel="RMSE")
         return figure
 
     return draw
@@ -154,16 +179,14 @@ def cpus(results: Results) -> Any:
     """Seconds by number of CPUs."""
     figure, panel = _panels(1, 1, 6, 4.2)
     for method in STUDIES["cpus"].methods:
-        points = []
-        for name in results.data_sets("cpus"):
-            summary = results.summary("cpus", name, method, "seconds")
-            if summary is not None:
-                points.append((int(name.removeprefix("cpus")), summary.mean))
+        means = {number: results.summary("cpus", f"cpus{number}", method, "seconds") for number in CPUS}
+        points = [(number, summary.mean) for number, summary in means.items() if summary is not None]
         if points:
-            color = LINE_COLORS[method.partition("-")[0]]
-            panel.plot(*np.transpose(points), marker="o", color=color, label=names.method_name(method))
-    panel.set(xlabel="CPUs", ylabel="seconds", ylim=(0, None), title="seconds of a fit, p = 20, |P| = 5")
-    _legend(panel)
+            label = names.method_name("cpus", method)
+            panel.plot(*np.transpose(points), marker="o", color=color_of(method), label=label)
+    panel.set(xlabel="CPUs", ylabel="seconds of a fit", ylim=(0, None), title="p = 20, |P| = 5")
+    _logarithmic(panel, "x", CPUS)
+    panel.legend(fontsize="small")
     return figure
 
 
@@ -173,59 +196,74 @@ def _panels(n_rows: int, n_columns: int, width: float, height: float) -> tuple[A
     return figure, figure.subplots(n_rows, n_columns)
 
 
-def _boxes(
-    panel: Any, results: Results, study: str, data_set: str, methods: Sequence[str], metric: str = "rmse"
-) -> None:
-    """Boxes of train (solid) and test (dotted) side by side."""
-    known = [name for name in methods if results.values(study, data_set, name, f"test_{metric}")]
-    for part, style, shift in (("train", "-", -0.2), ("test", ":", 0.2)):
-        values = [list(results.values(study, data_set, name, f"{part}_{metric}").values()) for name in known]
-        _draw_boxes(panel, values, [_color(name) for name in known], np.arange(len(known)) + shift, style, 0.32)
-    _label(panel, known)
-    panel.set_ylabel("solid: train, dotted: test")
+def _logarithmic(panel: Any, axis: str, ticks: Sequence[float] = ()) -> None:
+    """A logarithmic axis with plain numbers: those given, or round ones that the panel reaches."""
+    if not np.isfinite(panel.dataLim.get_points()).all():  # nothing is drawn
+        return
+    panel.set(**{f"{axis}scale": "log"})
+    shown = ticks or _round_numbers(*getattr(panel, f"get_{axis}lim")())
+    getattr(panel, f"{axis}axis").set_ticks([], minor=True)
+    getattr(panel, f"{axis}axis").set_ticks(shown, [f"{tick:g}" for tick in shown])
 
 
-def _plain_boxes(panel: Any, values: Mapping[str, Sequence[float]]) -> None:
-    known = [name for name, found in values.items() if found]
-    colors = [_color(name) for name in known]
-    _draw_boxes(panel, [values[name] for name in known], colors, np.arange(len(known)), "-", 0.5)
-    _label(panel, known)
+def _round_numbers(low: float, high: float) -> list[float]:
+    """Enough of them between the two, no more digits than needed."""
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)))
+    found: list[float] = []
+    for steps in TICKS:
+        found = [float(step * power) for power in powers for step in steps if low <= step * power <= high]
+        if len(found) >= ENOUGH_TICKS:
+            break
+    return found
 
 
-def _draw_boxes(
-    panel: Any, values: Sequence[Sequence[float]], colors: Sequence[str], places: Any, style: str, width: float
-) -> None:
-    for place, found, color in zip(places, values, colors, strict=True):
-        lines = {"color": color, "linestyle": style}
-        parts = {f"{part}props": lines for part in ("box", "whisker", "cap", "median")}
-        panel.boxplot([found], positions=[place], widths=width, flierprops={"marker": ".", "markersize": 2}, **parts)
+BOXES = "Boxes are over repeats, solid of training rows and dotted of test rows."
 
 
-def _label(panel: Any, methods: Sequence[str]) -> None:
-    labels = [names.method_name(name).replace(", ", "\n", 1) for name in methods]
-    panel.set_xticks(range(len(methods)), labels, rotation=35, ha="right", rotation_mode="anchor", fontsize="small")
-    panel.set_xlim(-0.6, max(len(methods), 1) - 0.4)
+def _of_measured(study: str) -> dict[str, Figure]:
+    sizes = f"RMSE on {study} by particles (left) and steps (right). {BOXES}"
+    methods = f"RMSE on {study} of the network by epochs (left) and of all methods (right). {BOXES}"
+    return {
+        f"{study}-sizes": Figure(sizes, varying_sizes(study)),
+        f"{study}-methods": Figure(methods, network_and_methods(study)),
+    }
 
 
-def _legend(panel: Any) -> None:
-    if panel.get_legend_handles_labels()[0]:
-        panel.legend(fontsize="small")
-
-
-def _color(method: str) -> str:
-    return LINE_COLORS.get(method.partition("-")[0], RIVAL_COLOR)
-
-
-FIGURES: Mapping[str, Mapping[str, Draw]] = {
-    "sim1": {"sim1-data": data_picture, "sim1-rmse": sizes_and_methods},
-    "sim2": {
-        "sim2-best": curves(["paper-L1000-R100", "ours", "lm", "svm_l"]),
-        "sim2-all": curves(None),
+FIGURES: Mapping[str, Mapping[str, Figure]] = {
+    "sim1": {
+        "sim1-data": Figure(
+            f"Ten data sets of the first study with the two lines where each bends; {N_DOTS} of 5000 rows, coloured by "
+            "their responses.",
+            data_picture,
+        ),
+        "sim1-rmse": Figure(
+            "RMSE in the first study by particles and steps (left) and by method (right); below, the same near the "
+            f"noise. {BOXES}",
+            sizes_and_methods,
+        ),
     },
-    "sim3": {"sim3": decompositions},
-    "sim4": {"sim4": uncertainty},
-    "abalone": {"abalone-sizes": varying_sizes("abalone"), "abalone-methods": network_and_methods("abalone")},
-    "wine": {"wine-sizes": varying_sizes("wine"), "wine-methods": network_and_methods("wine")},
-    "cpus": {"cpus": cpus},
+    "sim2": {
+        "sim2-best": Figure(
+            "Mean RMSE in the second study by the number of columns p, of pois and the linear methods.",
+            curves(["paper-L1000-R100", "ours", "lm", "svm_l"]),
+        ),
+        "sim2-all": Figure(
+            "Mean RMSE in the second study by the number of columns p, of all methods.",
+            curves(list(STUDIES["sim2"].methods)),
+        ),
+    },
+    "sim3": {
+        "sim3": Figure(f"RMSE (left) and seconds of a job (right) of the decompositions. {BOXES}", decompositions)
+    },
+    "sim4": {
+        "sim4": Figure(
+            "RMSE, time, RMSE to the true function, coverage of responses and of the true function, and length of the "
+            f"intervals of responses. {BOXES}",
+            uncertainty,
+        )
+    },
+    "abalone": _of_measured("abalone"),
+    "wine": _of_measured("wine"),
+    "cpus": {"cpus": Figure("Mean seconds of a fit by the number of CPUs that the process is held to.", cpus)},
 }
-"""Study -> name of a figure -> what draws it."""
+"""Study -> name of a figure -> the figure."""

@@ -197,7 +197,7 @@ def network(batch_size: int | None = None) -> Method:
     return run
 
 
-def bootstrapped_trees(n_bootstraps: int = 1000) -> Method:
+def bootstrapped_trees(n_bootstraps: int) -> Method:
     """XGBoost as in the fourth study."""
     return predictor(
         lambda task: bootstrapped(boosted_trees(N_TREES), task.effort.bootstraps(n_bootstraps), n_jobs=task.n_jobs)

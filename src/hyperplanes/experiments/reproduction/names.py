@@ -2,6 +2,8 @@
 
 import re
 
+from hyperplanes.experiments.reproduction.studies import STUDIES
+
 METRICS = {
     "train_rmse": "train RMSE",
     "test_rmse": "test RMSE",
@@ -17,19 +19,33 @@ METRICS = {
     "test_function_length": "length of f",
     "seconds": "seconds",
     "job_ratio": "seconds of a job / whole",
+    "n_distinct": "distinct sets",
+    "warned": "fits with a warning",
 }
 """Scores in the order of the columns."""
-DIGITS = {"seconds": 2, "job_ratio": 3, "test_lpd": 3, "train_covered": 3, "test_covered": 3}
+DIGITS = {
+    "test_lpd": 3,
+    "train_covered": 3,
+    "test_covered": 3,
+    "seconds": 2,
+    "job_ratio": 3,
+    "n_distinct": 0,
+    "warned": 2,
+}
 """Decimals of a score where not four."""
+WITHOUT_SPREAD = ("n_distinct", "warned")
+"""Scores whose standard deviation over repeats says nothing."""
 RIVAL_NAMES = {"bart": "BART", "gp": "Gaussian process", "ngboost": "NGBoost"}
 
 
-def method_name(method: str) -> str:
+def method_name(study: str, method: str) -> str:
     """Of a table's row."""
+    if method in STUDIES[study].labels:
+        return STUDIES[study].labels[method]
     if found := re.fullmatch(r"(ours|paper)-L(\d+)-R(\d+)", method):
         return f"{sampler_name(found[1])}, L={found[2]}, R={found[3]}"
     if unstopped(method) != method:
-        return f"{method_name(unstopped(method))}, {method.rpartition('-')[2]} epochs"
+        return f"{method_name(study, unstopped(method))}, {method.rpartition('-')[2]} epochs"
     if found := re.fullmatch(r"(ours|paper)-(whole|decmp\d)(-paper)?", method):
         return f"{sampler_name(found[1])}, {found[2]}{' as in the paper' if found[3] else ''}"
     if method == "ours-told":
@@ -53,3 +69,8 @@ def unstopped(method: str) -> str:
     """The method whose cell holds it: the network, for the network after some epochs."""
     found = re.fullmatch(r"(nn|nn-32)-\d{3,}", method)
     return found[1] if found else method
+
+
+def of_both_parts(metric: str) -> str:
+    """A score's name without training or test: what the two have in common."""
+    return metric.removeprefix("train_").removeprefix("test_")

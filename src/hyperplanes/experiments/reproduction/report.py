@@ -3,19 +3,14 @@
 import os
 from pathlib import Path
 
-from hyperplanes.experiments.reproduction.claims import claim_table, claims
+from hyperplanes.experiments.reproduction.claims import claim_table, claims, repeats_table
+from hyperplanes.experiments.reproduction.comparison import beside_paper, wilcoxon_table
 from hyperplanes.experiments.reproduction.document import write_document
 from hyperplanes.experiments.reproduction.effort import Effort
 from hyperplanes.experiments.reproduction.figures import draw_figures
+from hyperplanes.experiments.reproduction.markup import Table
 from hyperplanes.experiments.reproduction.results import Results, read_results
-from hyperplanes.experiments.reproduction.tables import (
-    Table,
-    all_methods,
-    beside_paper,
-    cpu_table,
-    curve_table,
-    wilcoxon_table,
-)
+from hyperplanes.experiments.reproduction.tables import all_methods, cpu_table, curve_table, worse_table
 
 DIGITS_OF_MEASURED = 3
 """Decimals of abalone and wine, one more than in the paper."""
@@ -38,13 +33,12 @@ def write_report(folder: Path, document: Path, effort: Effort) -> None:
         raise FileNotFoundError(f"{folder / 'cells'} holds no cells to report on")
     figures = draw_figures(results, folder / "figures")
     tables = study_tables(results)
-    verdicts = claim_table(claims(results))
-    for table in [verdicts, *(table for found in tables.values() for table in found)]:
+    verdicts = [claim_table(claims(results)), repeats_table(results), worse_table(results)]
+    for table in [*verdicts, *(table for found in tables.values() for table in found)]:
         _write(folder / "tables" / f"{table.name}.md", table.as_markdown())
         _write(folder / "tables" / f"{table.name}.tex", table.as_latex())
-    to_figures = os.path.relpath(folder / "figures", document.parent)
-    links = {study: [f"{Path(to_figures, name).as_posix()}" for name in found] for study, found in figures.items()}
-    _write(document, write_document(results, verdicts, tables, links, effort))
+    to_figures = Path(os.path.relpath(folder / "figures", document.parent)).as_posix()
+    _write(document, write_document(results, verdicts, tables, figures, to_figures, effort))
 
 
 def study_tables(results: Results) -> dict[str, list[Table]]:
@@ -55,7 +49,8 @@ def study_tables(results: Results) -> dict[str, list[Table]]:
         for data_set in results.data_sets(study):
             found[study] = [beside_paper(results, study, digits=digits), all_methods(results, study, data_set)]
     if results.data_sets("sim2"):
-        found["sim2"] = [wilcoxon_table(results), curve_table(results, "test_rmse"), curve_table(results, "train_rmse")]
+        metrics = ("test_rmse", "train_rmse", "test_lpd", "test_crps")
+        found["sim2"] = [wilcoxon_table(results), *(curve_table(results, metric) for metric in metrics)]
     if results.data_sets("cpus"):
         found["cpus"] = [cpu_table(results)]
     return found

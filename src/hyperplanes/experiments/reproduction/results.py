@@ -1,9 +1,10 @@
 """Results: the scores in the cells of a folder, and what follows from them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import wilcoxon
@@ -13,6 +14,8 @@ from hyperplanes.experiments.reproduction.effort import Effort
 from hyperplanes.experiments.reproduction.studies import STUDIES
 
 WHOLE = "whole"
+UNKNOWN = "not noted"
+"""The machine of cells that do not name it."""
 
 
 class Key(NamedTuple):
@@ -24,6 +27,17 @@ class Key(NamedTuple):
     """Name."""
     method: str
     """Name; that of a method stopped early ends in when, such as nn-100."""
+
+
+class Conditions(NamedTuple):
+    """Under which seconds were measured: those under others cannot be compared."""
+
+    device: str
+    """Kind that JAX ran on."""
+    machine: str
+    """Kinds of processors, and number of CPUs."""
+    n_jobs: int
+    """Threads."""
 
 
 class Summary(NamedTuple):
@@ -43,8 +57,8 @@ class Results:
 
     scores: Mapping[Key, Mapping[int, Mapping[str, float]]]
     """By name of the score."""
-    devices: Mapping[Key, Mapping[int, str]]
-    """Kind of device that each ran on: times on different ones cannot be compared."""
+    conditions: Mapping[Key, Mapping[int, Conditions]]
+    """Under which each was computed."""
 
     def methods(self, study: str, data_set: str) -> list[str]:
         """Those with cells, in the order of the study."""
@@ -65,25 +79,50 @@ class Results:
         """Mean and standard deviation of a score, or None where there is no repeat."""
         return summarise(self.values(study, data_set, method, metric).values())
 
-    def p_value(self, study: str, data_set: str, method: str, rival: str, metric: str = "test_rmse") -> float | None:
-        """Of Wilcoxon's signed-rank test that the method has smaller errors than the rival on the same repeats."""
-        ours = self.values(study, data_set, method, metric)
-        theirs = self.values(study, data_set, rival, metric)
-        return signed_rank_p_value([(ours[number], theirs[number]) for number in ours.keys() & theirs.keys()])
+    def pairs(
+        self, study: str, data_set: str, method: str, rival: str, metric: str = "test_rmse"
+    ) -> list[tuple[float, float]]:
+        """A score of two methods on the repeats that both have."""
+        ours, theirs = (self.values(study, data_set, name, metric) for name in (method, rival))
+        return [(ours[number], theirs[number]) for number in sorted(ours.keys() & theirs.keys())]
+
+    def p_value(self, study: str, data_set: str, method: str, rival: str, *, least: int = 1) -> float | None:
+        """Of Wilcoxon's signed-rank test that the method has smaller test errors; None of fewer than so many pairs."""
+        pairs = self.pairs(study, data_set, method, rival)
+        return signed_rank_p_value(pairs) if len(pairs) >= least else None
 
     def time_ratios(self, study: str, data_set: str, method: str, base: str) -> dict[int, float]:
-        """Seconds of a method in units of those of another on the same repeat and kind of device."""
+        """Seconds of a method in units of those of another on the same repeat under the same conditions."""
         return self._ratios(Key(study, data_set, method), Key(study, data_set, base), "seconds")
+
+    def speed_ups(self, study: str, data_set: str, slower: str, method: str) -> dict[int, float]:
+        """How many times faster a method is than on another data set, whose number of threads may be another."""
+        return self._ratios(Key(study, slower, method), Key(study, data_set, method), "seconds", any_n_jobs=True)
+
+    def machines(self, study: str) -> Counter[Conditions]:
+        """Under which conditions the cells of a study were computed, and how many under each."""
+        return Counter(
+            found
+            for key, repeats in sorted(self.conditions.items())
+            for found in repeats.values()
+            if key.study == study
+        )
 
     def _job_ratios(self, study: str, data_set: str, method: str) -> dict[int, float]:
         """Seconds of one job in units of those of the whole, by the same sampler."""
-        whole = f"{method.partition('-')[0]}-{WHOLE}"
-        return self._ratios(Key(study, data_set, method), Key(study, data_set, whole), "job_seconds")
+        return self._ratios(Key(study, data_set, method), Key(study, data_set, whole_of(method)), "job_seconds")
 
-    def _ratios(self, key: Key, base: Key, metric: str) -> dict[int, float]:
+    def _ratios(self, key: Key, base: Key, metric: str, *, any_n_jobs: bool = False) -> dict[int, float]:
         times, bases = self.values(*key, metric), self.values(*base, metric)
-        alike = [n for n in sorted(times.keys() & bases.keys()) if self.devices[key][n] == self.devices[base][n]]
+        shared = sorted(times.keys() & bases.keys())
+        pairs = {number: (self.conditions[key][number], self.conditions[base][number]) for number in shared}
+        alike = [n for n, (one, other) in pairs.items() if one == other or (any_n_jobs and one[:2] == other[:2])]
         return {number: times[number] / bases[number] for number in alike}
+
+
+def whole_of(method: str) -> str:
+    """The process of all hyperplanes, by the same sampler."""
+    return f"{method.partition('-')[0]}-{WHOLE}"
 
 
 def summarise(values: Iterable[float]) -> Summary | None:
@@ -107,25 +146,29 @@ def signed_rank_p_value(pairs: Iterable[tuple[float, float]]) -> float | None:
 def read_results(folder: Path, effort: Effort) -> Results:
     """Read all cells of a folder, in the order of the studies; an error where one is not what it should be."""
     found: dict[Key, dict[int, Mapping[str, float]]] = {}
-    devices: dict[Key, dict[int, str]] = {}
+    conditions: dict[Key, dict[int, Conditions]] = {}
     for cell in sorted(_cells(folder), key=_place):
         content = read_cell(folder, cell, quick=effort.quick)
         for method, scores in _stopped_early(cell, content).items():
             key = Key(cell.study, cell.data_set, method)
             found.setdefault(key, {})[cell.repeat] = scores
-            devices.setdefault(key, {})[cell.repeat] = content["device"]
-    return Results(found, devices)
+            conditions.setdefault(key, {})[cell.repeat] = _conditions(content)
+    return Results(found, conditions)
+
+
+def _conditions(content: Content) -> Conditions:
+    return Conditions(content["device"], content.get("machine", UNKNOWN), content["n_jobs"])
 
 
 def _cells(folder: Path) -> list[Cell]:
     cells = []
     for file in folder.glob("*/*/*/*.json"):
-        if file.name.startswith("."):
-            continue
-        study, data_set, method = file.relative_to(folder).parts[:3]
-        if study not in STUDIES or method not in STUDIES[study].methods or not file.stem.isdecimal():
+        name, data_set, method = file.relative_to(folder).parts[:3]
+        study = STUDIES.get(name)
+        known = study is not None and data_set in study.data_sets and method in study.methods
+        if not (known and file.stem.isdecimal()):
             raise ValueError(f"{file} is no cell of a study: move it out of the folder")
-        cells.append(Cell(study, data_set, method, int(file.stem)))
+        cells.append(Cell(name, data_set, method, int(file.stem)))
     return cells
 
 
@@ -138,4 +181,11 @@ def _place(cell: Cell) -> tuple[int, list[int], int, int]:
 def _stopped_early(cell: Cell, content: Content) -> dict[str, Mapping[str, float]]:
     """The cell's own scores, and those of the same method stopped earlier."""
     path: Mapping[str, Mapping[str, float]] = content.get("path", {})
-    return {**{f"{cell.method}-{when}": scores for when, scores in path.items()}, cell.method: content["scores"]}
+    own = {**content["scores"], **_of_details(content.get("details", {}))}
+    return {**{f"{cell.method}-{when}": scores for when, scores in path.items()}, cell.method: own}
+
+
+def _of_details(details: Mapping[str, Any]) -> dict[str, float]:
+    """What ours and the paper's sampler say of their own fits: how many sets of hyperplanes differ, and warnings."""
+    found = {"n_distinct": float(details["n_distinct"])} if "n_distinct" in details else {}
+    return found | ({"warned": float(bool(details["messages"]))} if "messages" in details else {})

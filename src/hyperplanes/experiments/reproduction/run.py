@@ -2,6 +2,9 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +14,7 @@ import joblib
 from hyperplanes.experiments.cells import Cell, Content, read_cell, write_cell
 from hyperplanes.experiments.forecasts import judge
 from hyperplanes.experiments.reproduction.effort import Effort
+from hyperplanes.experiments.reproduction.machine import cpus_to_hold, held_to, machine_name
 from hyperplanes.experiments.reproduction.studies import STUDIES, fresh_rows
 
 DIGITS = 8
@@ -31,8 +35,9 @@ class Failure(NamedTuple):
 def run_cell(cell: Cell, effort: Effort, n_jobs: int = 1) -> Content:
     """Compute what a cell holds."""
     study = STUDIES[cell.study]
-    task = study.make_task(cell.data_set, cell.repeat, effort, n_jobs)
-    outcome = study.methods[cell.method](task)
+    task, machine = study.task(cell, effort, n_jobs), machine_name()
+    with held_to(study.cpus.get(cell.data_set)):
+        outcome = study.methods[cell.method](task)
     scores = {f"train_{name}": value for name, value in judge(outcome.train, task.train).items()}
     scores |= {f"test_{name}": value for name, value in judge(outcome.test, task.test).items()}
     fresh = fresh_rows(task)
@@ -45,6 +50,8 @@ def run_cell(cell: Cell, effort: Effort, n_jobs: int = 1) -> Content:
         "quick": effort.quick,
         "n_jobs": task.n_jobs,
         "device": jax.default_backend(),
+        "machine": machine,
+        "version": version("hyperplanes"),
         "scores": _rounded(scores),
         "path": {label: _rounded(found) for label, found in outcome.path.items()},
         "details": dict(outcome.details),
@@ -66,6 +73,16 @@ def missing_cells(folder: Path, cells: Sequence[Cell], effort: Effort) -> list[C
     return missing
 
 
+def cells_out_of_reach(cells: Sequence[Cell]) -> list[Cell]:
+    """Those to be held to more CPUs than there are on this machine."""
+    return [cell for cell in cells if STUDIES[cell.study].cpus.get(cell.data_set, 0) > cpus_to_hold()]
+
+
+def runs_alone(cell: Cell, effort: Effort) -> bool:
+    """Whether nothing else may run beside it, because its seconds are of interest."""
+    return STUDIES[cell.study].timed and not effort.quick
+
+
 def run_cells(
     folder: Path,
     cells: Sequence[Cell],
@@ -73,6 +90,7 @@ def run_cells(
     *,
     n_jobs: int = 1,
     count: Callable[[int], None] = lambda more: None,
+    tell: Callable[[Failure], None] = lambda failure: None,
 ) -> list[Failure]:
     """Compute cells and write their files.
 
@@ -85,43 +103,55 @@ def run_cells(
     effort : Effort
         How large everything is.
     n_jobs : int
-        Cells at a time, each in a process of its own; -1 for as many as there are cores. They share the cores.
+        Cells at a time, each in a process of its own; -1 for as many as there are cores. They share the cores. Cells
+        that are timed come last, one at a time.
     count : callable
         Called with 1 after each cell.
+    tell : callable
+        Called with each failure as soon as it is known.
 
     Returns
     -------
     list of Failure
         Cells that could not be computed, in their order.
     """
-    at_once = int(joblib.effective_n_jobs(n_jobs))
-    threads = max(1, int(joblib.cpu_count()) // at_once)
-    failures = []
-    for failure in _attempts(folder.resolve(), cells, effort, at_once, threads):
+    alone = [cell for cell in cells if runs_alone(cell, effort)]
+    together = [cell for cell in cells if not runs_alone(cell, effort)]
+    place, failures = folder.resolve(), []
+    for failure in chain(_attempts(place, together, effort, n_jobs), _attempts(place, alone, effort, 1)):
         count(1)
         if failure is not None:
+            tell(failure)
             failures.append(failure)
     return sorted(failures)
 
 
-def _attempts(
-    folder: Path, cells: Sequence[Cell], effort: Effort, at_once: int, threads: int
-) -> Iterator[Failure | None]:
+def _attempts(folder: Path, cells: Sequence[Cell], effort: Effort, n_jobs: int) -> Iterator[Failure | None]:
+    """What became of each cell, in the order in which they end."""
+    at_once = int(joblib.effective_n_jobs(n_jobs))
+    threads = max(1, int(joblib.cpu_count()) // at_once)
     pool = joblib.Parallel(n_jobs=at_once, return_as="generator_unordered", batch_size=1)
-    found: Iterator[Failure | None] = pool(joblib.delayed(_attempt)(folder, cell, effort, threads) for cell in cells)
-    return found
+    left = set(cells)
+    try:
+        for cell, failure in pool(joblib.delayed(_attempt)(folder, cell, effort, threads) for cell in cells):
+            left.remove(cell)
+            yield failure
+    except BrokenProcessPool:
+        for cell in sorted(cell for cell in left if not cell.file(folder).exists()):
+            yield Failure(cell, "a process was killed, perhaps for want of memory: run again, with fewer jobs")
 
 
-def _attempt(folder: Path, cell: Cell, effort: Effort, threads: int) -> Failure | None:
+def _attempt(folder: Path, cell: Cell, effort: Effort, threads: int) -> tuple[Cell, Failure | None]:
+    """The cell, and why it could not be computed where it could not."""
     _forget_programs_if_many()
     try:
         with warnings.catch_warnings(action="ignore"):  # of the rivals' libraries, thousands of times
             write_cell(folder, cell, run_cell(cell, effort, threads))
     except ModuleNotFoundError as error:
-        return Failure(cell, f'{error}: pip install "hyperplanes[reproduce]"')
+        return cell, Failure(cell, f'{error}: pip install "hyperplanes[reproduce]"')
     except Exception as error:
-        return Failure(cell, f"{type(error).__name__}: {error}")
-    return None
+        return cell, Failure(cell, f"{type(error).__name__}: {error}")
+    return cell, None
 
 
 def _forget_programs_if_many() -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +19,11 @@ from hyperplanes.experiments.simulate import Simulation, simulate, split
 N_ROWS = 5000
 """Of simulated data sets; a quarter is held out."""
 
-MakeTask = Callable[[str, int, Effort, int], Task]
-"""From a data set, a repeat, an effort and a number of threads."""
+CPUS = (1, 2, 4, 8, 16)
+"""Of the study of running time."""
+
+MakeTask = Callable[[str, int, Effort], Task]
+"""From a data set, a repeat and an effort."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,24 @@ class Study:
     methods: Mapping[str, Method]
     """By name."""
     make_task: MakeTask
-    """Data of a data set and repeat."""
+    """Data of a data set and repeat, and what methods are told of them."""
     repeats: int
     """As a rule."""
     fewer: Mapping[str, int] = field(default_factory=dict)
     """Repeats of slow methods."""
     quick_data_sets: Sequence[str] = ()
     """Where not all of them are used in a quick version."""
+    timed: bool = False
+    """Whether seconds are of interest, so that nothing must compile, or run beside it, while the clock runs."""
+    cpus: Mapping[str, int] = field(default_factory=dict)
+    """Data set -> CPUs that the process is held to, where it is."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Method -> what tables call it, where its name does not say how large it is here."""
+
+    def task(self, cell: Cell, effort: Effort, n_jobs: int) -> Task:
+        """What the method of a cell has to do, with so many threads where the study does not say how many."""
+        task = self.make_task(cell.data_set, cell.repeat, effort)
+        return task._replace(n_jobs=self.cpus.get(cell.data_set, n_jobs), timed=self.timed)
 
     def cells(self, effort: Effort, repeats: int | None = None) -> list[Cell]:
         """All cells, the repeats of a method next to each other."""
@@ -64,31 +77,26 @@ def _rows(part: Simulation) -> Rows:
     return Rows(part.X, part.y, part.f)
 
 
-def _simulated(*, touching: bool = False, timed: bool = False) -> MakeTask:
+def _simulated(*, touching: bool = False) -> MakeTask:
     """Data sets are named after columns and hyperplanes, such as p20m5."""
 
-    def make(name: str, repeat: int, effort: Effort, n_jobs: int) -> Task:
+    def make(name: str, repeat: int, effort: Effort) -> Task:
         n_columns, n_hyperplanes = map(int, name.removeprefix("p").split("m"))
         sizes = {"n_rows": effort.rows(N_ROWS), "n_columns": n_columns, "n_hyperplanes": n_hyperplanes}
         train, test = split(simulate(repeat, touching=touching, **sizes), repeat)
-        return Task(_rows(train), _rows(test), n_hyperplanes, repeat, effort, n_jobs, timed)
+        return Task(_rows(train), _rows(test), n_hyperplanes, repeat, effort)
 
     return make
-
-
-def _on_one_thread(make: MakeTask) -> MakeTask:
-    """So that seconds of jobs of different sizes can be compared."""
-    return lambda name, repeat, effort, n_jobs: make(name, repeat, effort, 1)
 
 
 def _measured(load: Callable[[], DataSet], n_hyperplanes: int = 5) -> MakeTask:
     """Inputs and response scaled to [0, 1]."""
 
-    def make(name: str, repeat: int, effort: Effort, n_jobs: int) -> Task:
+    def make(name: str, repeat: int, effort: Effort) -> Task:
         X, y = (_to_unit(values) for values in load())
         parts = split_rows(DataSet(X, y), repeat)
         train, test = (Rows(part.X[: effort.rows(len(part.y))], part.y[: effort.rows(len(part.y))]) for part in parts)
-        return Task(train, test, n_hyperplanes, repeat, effort, n_jobs)
+        return Task(train, test, n_hyperplanes, repeat, effort)
 
     return make
 
@@ -104,10 +112,13 @@ def _measurements_of_abalone() -> DataSet:
     return DataSet(X[:, 3:], y)
 
 
-def _on_cpus(name: str, repeat: int, effort: Effort, n_jobs: int) -> Task:
-    """Data sets are named after the number of CPUs."""
-    task = _simulated(timed=True)("p20m5", repeat, effort, n_jobs)
-    return task._replace(n_jobs=int(name.removeprefix("cpus")))
+def _of_twenty_columns(name: str, repeat: int, effort: Effort) -> Task:
+    """The same data whatever the number of CPUs."""
+    return _simulated()("p20m5", repeat, effort)
+
+
+def _bootstrapped_trees(n_bootstraps: int) -> str:
+    return f"XGBoost, {of.N_TREES} trees, {n_bootstraps} bootstraps"
 
 
 SIZES = ((1000, 10), (1000, 50), (1000, 100))
@@ -138,6 +149,7 @@ def _real_study(name: str, title: str, load: Callable[[], DataSet], *sizes: tupl
         _measured(load),
         repeats=100,
         fewer={**SLOW, "xgb": 20, **_slow_sizes(*sizes, of_both=True)},
+        labels={"xgb": _bootstrapped_trees(100)},
     )
 
 
@@ -187,8 +199,10 @@ STUDIES: dict[str, Study] = {
                 "ours": of.hyperplanes(),
                 **of.CLASSICAL_METHODS,
             },
-            _on_one_thread(_simulated(timed=True)),
+            _simulated(),
             repeats=20,
+            timed=True,
+            cpus={"p2m40": 1},
         ),
         Study(
             "sim4",
@@ -198,22 +212,27 @@ STUDIES: dict[str, Study] = {
                 "paper-L1000-R100": of.paper_sampler(),
                 "ours": of.hyperplanes(),
                 "ours-told": of.told_hyperplanes,
-                "xgb": of.bootstrapped_trees(),
+                "xgb": of.bootstrapped_trees(1000),
                 "nn": of.bootstrapped_network(),
                 **of.FURTHER_METHODS,
             },
-            _simulated(touching=True, timed=True),
+            _simulated(touching=True),
             repeats=10,
+            timed=True,
+            labels={"xgb": _bootstrapped_trees(1000)},
         ),
         _real_study("abalone", "Abalones", _measurements_of_abalone, (500, 100), *SIZES, gp=False),
         _real_study("wine", "Red wines", load_red_wine, (100, 100), (500, 100), *SIZES, gp=True),
         Study(
             "cpus",
             "Running time with the number of CPUs",
-            tuple(f"cpus{number}" for number in range(1, joblib.cpu_count() + 1)),
+            tuple(f"cpus{number}" for number in CPUS),
             {"paper-L1000-R100": of.paper_sampler(), "ours": of.hyperplanes()},
-            _on_cpus,
+            _of_twenty_columns,
             repeats=5,
+            quick_data_sets=("cpus1", "cpus2"),
+            timed=True,
+            cpus={f"cpus{number}": number for number in CPUS},
         ),
     )
 }

@@ -90,6 +90,18 @@ def another_network(posterior, size):
     return Network(**fields | {"coefficients": size * fields["coefficients"]})
 
 
+def with_noise(model, kinds):
+    """A model as of a fit with other noise, for each part of a kind."""
+
+    def change(part, k):
+        posterior = part.posterior
+        if kinds[k][0] == "v":
+            return {"posterior": posterior._replace(spread=another_network(posterior, 0.7))}
+        return {"posterior": posterior._replace(degrees=2.01 + 3.0 ** np.arange(len(posterior.log_weights)))}
+
+    return with_parts(model, change)
+
+
 def with_parts(model, change):
     """The model with other parts: `change` gives new fields of a part and its number."""
     model.parts_ = tuple(part._replace(**change(part, k)) for k, part in enumerate(model.parts_))

@@ -86,7 +86,9 @@ def draw_target(seed: int, exponent: float, data: Data, name: str) -> tuple[Unkn
 
 
 @partial(jax.jit, static_argnames=("name", "n_parts"), compiler_options=COMPILER_OPTIONS)
-def run(key: jax.Array, start: Unknowns, exponent: jax.Array, data: Data, *, name: str, n_parts: int) -> Unknowns:
+def run(
+    key: jax.Array, start: Unknowns, exponent: jax.Array, data: Data, *, name: str, n_parts: int
+) -> tuple[Unknowns, jax.Array]:
     one_round = collapsed_round if n_parts == 1 else partial(superposed_round, n_parts=n_parts)
     reference = jnp.full(data.response.shape, -0.3)
 
@@ -97,7 +99,7 @@ def run(key: jax.Array, start: Unknowns, exponent: jax.Array, data: Data, *, nam
             return compound_round(key, one, *shared, **options)
 
         moved, accepted = jax.vmap(of_one)(jax.random.split(key, N_CHAINS), unknowns)
-        return moved, accepted.mean()
+        return moved, accepted.mean(axis=0)
 
     return jax.lax.scan(once, start, jax.random.split(key, N_ROUNDS))
 
@@ -136,4 +138,7 @@ def test_round_leaves_the_target_invariant(name, exponent, n_parts, seed):
     assert min(n_first, n_second) > 0.2 * N_CHAINS
     end, accepted = run(jax.random.key(seed), start, jnp.float64(exponent), data, name=name, n_parts=n_parts)
     assert same_distribution_p_value(np.asarray(summaries(end)), np.asarray(summaries(exact))) > LEVEL
-    assert 0.05 < accepted.mean() < 0.99 if exponent > 0 else accepted.mean() == 0  # no row counts: none is active
+    of_outputs, *of_spread = accepted.mean(axis=0)
+    assert 0.05 < of_outputs < 0.99 if exponent > 0 else of_outputs == 0  # no row counts: none is active
+    assert len(of_spread) == (name == "varying")
+    assert all(0.05 < each <= 1 for each in of_spread)

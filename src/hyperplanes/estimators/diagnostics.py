@@ -40,11 +40,11 @@ class Diagnostics(NamedTuple):
     lowest_ess: float
     """Lowest effective sample size on the way, before resampling."""
     n_distinct: int
-    """Distinct sets of hyperplanes among the particles."""
+    """Distinct sets of hyperplanes, those of all networks together, among the particles."""
     n_ancestors: int
     """First particles that still have descendants."""
     acceptance: float
-    """Mean acceptance rate of the Markov moves over the steps."""
+    """Mean acceptance rate of the Markov moves over the steps; the smaller of both where noise has a spread to move."""
     late_acceptance: float
     """The same over the last quarter of the steps."""
     noise_std: float
@@ -54,7 +54,8 @@ class Diagnostics(NamedTuple):
     n_failed: int
     """Particles that were lost on the way because their likelihood was not a number, over all steps."""
     n_singular: int
-    """Particles with features so alike, for so little noise, that float64 cannot tell their coefficients apart."""
+    """Particles with features so alike, for so little noise, that float64 cannot tell their coefficients apart;
+    not counted, so 0, for classes and for noise that is not constant."""
     warnings: tuple[str, ...]
     """Troubles with advice, issued as Python warnings too."""
     notes: tuple[str, ...]
@@ -217,8 +218,8 @@ def _warnings_on_sampling(numbers: Diagnostics) -> Iterator[str]:
         )
     if numbers.late_acceptance == 0:
         yield (
-            "No Markov move was accepted in the last quarter of the steps, so the particles stayed where they were: "
-            "do not trust this posterior. Raise n_steps, lower n_hyperplanes "
+            "No Markov move was accepted in the last quarter of the steps, or none of the spread where noise varies: "
+            "the particles stayed where they were, do not trust this posterior. Raise n_steps, lower n_hyperplanes "
             'or use sampler="auto".'
         )
     elif numbers.n_distinct < FEW_DISTINCT * numbers.n_particles:

@@ -36,6 +36,17 @@ def plain() -> Fit:
     return Fit(hyperplanes.load(PLAIN), rows, response(rows))
 
 
+def compared() -> Fit:
+    """The same, as if all kinds of noise had been compared."""
+    fit = Fit(hyperplanes.load(PLAIN).set_params(noise="auto"), *plain()[1:])
+    changes = {
+        "log_evidences": (("constant", -12.5), ("varying", -21_430.27), ("student", -14.0)),
+        "log_evidence_errors": (("constant", 0.25), ("varying", 1.24), ("student", 0.5)),
+    }
+    with_parts(fit.model, lambda part, k: {"summary": part.summary._replace(**changes)})
+    return fit
+
+
 @cache
 def varying() -> Fit:
     """A regression with noise that varies, on a column whose name is a script."""

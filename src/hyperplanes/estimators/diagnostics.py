@@ -86,6 +86,10 @@ class FitSummary(NamedTuple):
     """Posterior mean in the units of the model, over the rows where it varies; 0 for classes."""
     log_evidences: tuple[tuple[str, float], ...] = ()
     """Of each likelihood that was tried, in the user's units."""
+    log_evidence_errors: tuple[tuple[str, float], ...] = ()
+    """Their standard errors."""
+    doubts: tuple[str, ...] = ()
+    """About fits with likelihoods that were not taken."""
 
 
 def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
@@ -103,8 +107,19 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
     Diagnostics
         With a message for each trouble found.
     """
+    numbers = _numbers(posterior, summary)
+    n_hyperplanes, n_columns = round(posterior.n_hyperplanes.mean()), posterior.normals.shape[2]
+    warnings = (
+        *_warnings_on_data(numbers, summary),
+        *(_warnings_on_size(n_hyperplanes, n_columns, summary.n_rows) if summary.number_given else ()),
+        *warnings_on_sampling(posterior, summary),
+    )
+    return numbers._replace(warnings=warnings, notes=(*_notes(numbers), *summary.doubts))
+
+
+def _numbers(posterior: Posterior, summary: FitSummary) -> Diagnostics:
     acceptance = posterior.trace.acceptance
-    numbers = Diagnostics(
+    return Diagnostics(
         n_particles=len(posterior.log_weights),
         n_steps=len(posterior.trace.exponent),
         ess=float(np.exp(-logsumexp(2 * posterior.log_weights))),
@@ -120,13 +135,6 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
         warnings=(),
         notes=(),
     )
-    n_hyperplanes, n_columns = round(posterior.n_hyperplanes.mean()), posterior.normals.shape[2]
-    warnings = (
-        *_warnings_on_data(numbers, summary),
-        *(_warnings_on_size(n_hyperplanes, n_columns, summary.n_rows) if summary.number_given else ()),
-        *_warnings_on_sampling(numbers),
-    )
-    return numbers._replace(warnings=warnings, notes=tuple(_notes(numbers)))
 
 
 def join_diagnostics(parts: Sequence[Diagnostics]) -> Diagnostics:
@@ -210,7 +218,9 @@ def _warnings_on_size(n_hyperplanes: int, n_columns: int, n_rows: float) -> Iter
         )
 
 
-def _warnings_on_sampling(numbers: Diagnostics) -> Iterator[str]:
+def warnings_on_sampling(posterior: Posterior, summary: FitSummary) -> Iterator[str]:
+    """Troubles on the way from prior to posterior, with advice."""
+    numbers = _numbers(posterior, summary)
     if numbers.n_failed:
         yield (
             f"{numbers.n_failed} particles were lost because their likelihood was not a number. "

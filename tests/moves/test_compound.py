@@ -6,6 +6,7 @@ are where chains start and what they are compared with in the end.
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +42,10 @@ LIKELIHOODS: dict[str, Likelihood] = {
     "student": Student(),
     "varying": Varying(),
 }
+
+
+QUICK = [*((name, 1.0, 1) for name in LIKELIHOODS), ("varying", 0.0, 1)]
+"""Cases of a few seconds each, the prior among them."""
 
 
 def draw_unknowns(key: jax.Array, name: str) -> Unknowns:
@@ -129,9 +134,13 @@ def summaries(unknowns: Unknowns) -> jax.Array:
     return jax.vmap(of_one)(unknowns)
 
 
-@pytest.mark.parametrize("n_parts", [1, pytest.param(3, marks=pytest.mark.long)])
-@pytest.mark.parametrize("exponent", [*(pytest.param(each, marks=pytest.mark.long) for each in (0.0, 0.3)), 1.0])
-@pytest.mark.parametrize("name", LIKELIHOODS)
+CASES = [
+    pytest.param(*case, marks=() if case in QUICK else pytest.mark.long)
+    for case in product(LIKELIHOODS, (0.0, 0.3, 1.0), (1, 3))
+]
+
+
+@pytest.mark.parametrize(("name", "exponent", "n_parts"), CASES)
 def test_round_leaves_the_target_invariant(name, exponent, n_parts, seed):
     data = make_rows(name)
     (start, n_first), (exact, n_second) = (draw_target(seed + k, exponent, data, name) for k in range(2))

@@ -36,6 +36,17 @@ def plain() -> Fit:
     return Fit(hyperplanes.load(PLAIN), rows, response(rows))
 
 
+def compared() -> Fit:
+    """The same, as if all kinds of noise had been compared."""
+    fit = Fit(hyperplanes.load(PLAIN).set_params(noise="auto"), *plain()[1:])
+    changes = {
+        "log_evidences": (("constant", -12.5), ("varying", -21_430.27), ("student", -14.0)),
+        "log_evidence_errors": (("constant", 0.25), ("varying", 1.24), ("student", 0.5)),
+    }
+    with_parts(fit.model, lambda part, k: {"summary": part.summary._replace(**changes)})
+    return fit
+
+
 @cache
 def varying() -> Fit:
     """A regression with noise that varies, on a column whose name is a script."""
@@ -88,6 +99,18 @@ def another_network(posterior, size):
     """The functions of a posterior, those of one particle given to the next, of another size."""
     fields = {name: np.roll(getattr(posterior, name), 1, axis=0) for name in Network._fields}
     return Network(**fields | {"coefficients": size * fields["coefficients"]})
+
+
+def with_noise(model, kinds):
+    """A model as of a fit with other noise, for each part of a kind."""
+
+    def change(part, k):
+        posterior = part.posterior
+        if kinds[k][0] == "v":
+            return {"posterior": posterior._replace(spread=another_network(posterior, 0.7))}
+        return {"posterior": posterior._replace(degrees=2.01 + 3.0 ** np.arange(len(posterior.log_weights)))}
+
+    return with_parts(model, change)
 
 
 def with_parts(model, change):

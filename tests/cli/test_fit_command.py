@@ -9,11 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 import hyperplanes
+import small_fits
 from golden_models import PLAIN
 from hyperplanes import HyperplaneProcessRegressor, cli
 from hyperplanes.cli import fit as command
+from hyperplanes.cli.summary import print_summary, summary_of
 from hyperplanes.estimators.decomposition import DECOMPOSITIONS
-from hyperplanes.estimators.parts import NOISES
+from hyperplanes.estimators.family import NOISES
 from hyperplanes.inference import SAMPLERS
 from killed_fits import contents_of_file
 
@@ -72,6 +74,16 @@ def test_without_options_every_setting_is_the_default(rows, fits):
     rows.to_csv("rows.csv", index=False)
     assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m"]) == 0
     assert fits[0].settings == HyperplaneProcessRegressor().get_params()
+
+
+def test_classes_can_be_balanced(rows, fits, capsys):
+    rows.to_csv("rows.csv", index=False)
+    options = ["--target", "kind", "--out", "m", "--class-weight", "balanced"]
+    assert cli.main(["fit", "rows.csv", *options, "--classes", "--missing", "none"]) == 0
+    assert fits[0].settings["class_weight"] == "balanced"
+    assert cli.main(["fit", "rows.csv", *options, "--force"]) == 2
+    assert "--class-weight is of --classes" in capsys.readouterr().err
+    assert len(fits) == 1
 
 
 def test_choices_are_those_of_the_library():
@@ -135,11 +147,22 @@ def test_large_numbers_in_the_summary_can_be_read(rows, fits, capsys):
     rows.to_csv("rows.csv", index=False)
     assert cli.main(["fit", "rows.csv", "--target", "y", "--out", "m", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out) | {"log_evidence": -21_430.27, "log_evidence_error": 1.24}
-    command._print_summary(summary | {"noise_std": 123_456.7}, as_json=False, to_stderr=False)
+    print_summary(summary | {"noise_std": 123_456.7}, as_json=False, to_stderr=False)
     shown = capsys.readouterr().out
     assert "-21,430.3 ± 1.2" in shown
     assert "123,457, as a standard deviation of y" in shown
     assert "e+0" not in shown
+
+
+def test_the_summary_compares_kinds_of_noise(capsys):
+    summary = summary_of(small_fits.compared().model, "y", None, 1.0)
+    print_summary(summary, as_json=True, to_stderr=False)
+    (part,) = json.loads(capsys.readouterr().out)["log_evidences"]
+    assert part["varying"] == {"log_evidence": -21_430.27, "log_evidence_error": 1.24}
+    print_summary(summary, as_json=False, to_stderr=False)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "evidence by noise constant -12.5 ± 0.25, varying -21,430.3 ± 1.2, student -14 ± 0.5" in shown
+    assert "log_evidences" not in summary_of(small_fits.plain().model, "y", None, 1.0)
 
 
 def test_the_summary_as_json_and_nothing_else_on_stdout(rows, fits, capsys):

@@ -1,6 +1,7 @@
 """Classification: probabilities that can be trusted, labels of any kind, and scikit-learn's contract."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -113,6 +114,25 @@ def test_balanced_classes_count_alike():
     plain = HyperplaneProcessClassifier(**SMALL).fit(X[rare], y[rare])
     balanced = HyperplaneProcessClassifier(class_weight="balanced", **SMALL).fit(X[rare], y[rare])
     assert np.all(balanced.predict_proba([[0.05, 0.0]])[:, 1] > plain.predict_proba([[0.05, 0.0]])[:, 1])
+
+
+def test_balanced_classes_count_rows_as_often_as_they_count(leave_out_moves):
+    leave_out_moves()
+    X, y = draw(3, 60)
+    y, settings = np.where(y == "near", "near", "far"), SMALL | {"class_weight": "balanced"}
+    weights = np.where(y == "near", 2.0, 1.0) * (np.arange(60) % 4 > 0)
+    weighted = HyperplaneProcessClassifier(**settings).fit(X, y, sample_weight=weights)
+    repeats = weights.astype(int)
+    repeated = HyperplaneProcessClassifier(**settings).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
+    assert weighted.log_evidence_ == repeated.log_evidence_
+    np.testing.assert_array_equal(weighted.predict_proba(NEW), repeated.predict_proba(NEW))
+
+
+@pytest.mark.parametrize("weight", [0, -1, 1e13, np.nan])
+def test_a_class_weight_that_is_out_of_bounds_is_named(weight):
+    message = f"class_weight must be between 1e-12 and 1e+12, got {weight:g} of class 'a'"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        HyperplaneProcessClassifier(class_weight={"a": weight}).fit(np.zeros((4, 1)), list("aabb"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 from distributed import Client, KilledWorker, LocalCluster
 
 from hyperplanes import Prior
-from hyperplanes.estimators.parts import Family, fit_parts
+from hyperplanes.estimators.family import Family
+from hyperplanes.estimators.parts import fit_parts
 from hyperplanes.inference import Settings
 
 N_ROWS = 240

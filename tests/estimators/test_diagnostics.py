@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hyperplanes.estimators import HyperplanesWarning
 from hyperplanes.estimators.diagnostics import FitSummary, diagnose, judge_time, warn
-from hyperplanes.inference import Posterior, Trace
+from hyperplanes.inference import Network, Posterior, Trace
 from hyperplanes.model import Prior
 
 PRIOR = Prior(noise_shape=3.0, noise_scale=0.5)
@@ -62,6 +62,15 @@ def test_numbers_of_a_good_fit():
     assert found.noise_std == pytest.approx(2 * np.sqrt(0.2))
     assert found.noise_floor == pytest.approx(2 * np.sqrt(0.5 / 27))
     assert found.messages == ()
+
+
+def test_sets_of_hyperplanes_are_those_of_all_networks():
+    posterior = make_posterior(n_distinct=4)
+    network = Network(*(getattr(posterior, name) for name in Network._fields))
+    other = network._replace(offsets=np.repeat(np.arange(20.0), 5)[:, None])
+    assert posterior.n_distinct == 4
+    assert posterior._replace(spread=network).n_distinct == 4
+    assert posterior._replace(spread=other).n_distinct == posterior._replace(others=(network, other)).n_distinct == 80
 
 
 def test_ess_of_uneven_weights():

@@ -87,6 +87,13 @@ def test_noise_is_in_the_units_of_the_user(model):
     assert worst == pytest.approx(model.diagnostics_.noise_std, rel=1e-2)
 
 
+def test_noise_of_rows_has_its_tails_where_parts_differ():
+    model = small_fits.with_noise(hyperplanes.load(FOLDER / "domain.safetensors"), ["varying", "student"])
+    tree, (_, std) = model.to_arviz(ROWS, n_draws=20_000, random_state=0), model.predict(ROWS, return_std=True)
+    means, noise = values(tree, "posterior", "mean"), values(tree, "posterior", "noise_std")
+    np.testing.assert_allclose(np.sqrt(np.mean(noise**2, axis=0) + means.var(axis=0)), std, rtol=0.02)
+
+
 def test_columns_have_names(model, fitted):
     names = ["size", "age", "kind=a", "kind=b", "kind=c", "size missing"]
     tree = model.to_arviz(ROWS)

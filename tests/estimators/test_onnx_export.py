@@ -12,7 +12,7 @@ from golden_models import FOLDER, table, without_names
 from hyperplanes.estimators.onnx.graph import Graph
 from hyperplanes.estimators.onnx.noise import chance_and_density
 from hyperplanes.model.prediction import log_standard_density
-from small_fits import another_network, with_parts
+from small_fits import with_noise, with_parts
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -24,18 +24,6 @@ NOISES = {"varying": ("plain", ["varying"]), "student": ("plain", ["student"]), 
 
 def golden(name):
     return hyperplanes.load(FOLDER / f"{name}.safetensors")
-
-
-def with_noise(model, kinds):
-    """A model as of a fit with other noise, for each part of a kind."""
-
-    def change(part, k):
-        posterior = part.posterior
-        if kinds[k][0] == "v":
-            return {"posterior": posterior._replace(spread=another_network(posterior, 0.7))}
-        return {"posterior": posterior._replace(degrees=2.01 + 3.0 ** np.arange(len(posterior.log_weights)))}
-
-    return with_parts(model, change)
 
 
 @pytest.fixture(scope="module", params=["plain", "paper", "domain", *NOISES])

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from hyperplanes import Prior
-from hyperplanes.estimators.parts import Family, Rows, fit_part, fit_parts
+from hyperplanes.estimators.family import Family
+from hyperplanes.estimators.parts import Rows, fit_part, fit_parts
 from hyperplanes.inference import Settings
 
 N_ROWS = 240

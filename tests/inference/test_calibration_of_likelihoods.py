@@ -36,6 +36,14 @@ def test_ranks_of_truths_are_uniform(name, seed):
     assert smallest_p_value([rank_of_truth(name, seed + truth) for truth in range(N_TRUTHS)]) > LEVEL
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["student", "varying"])
+def test_fits_to_a_wrong_exponent_fail(name, seed):
+    """Draws from the prior cannot stand for these fits: too few of them would have any weight."""
+    found = [rank_of_truth(name, seed + truth, exponent=1.6) for truth in range(N_TRUTHS // 2)]
+    assert smallest_p_value(found) < LEVEL
+
+
 @pytest.mark.parametrize("exponent", [1.0, 1.6])
 @pytest.mark.parametrize("name", ["bernoulli", "multinomial"])
 def test_only_the_right_exponent_passes(name, exponent, seed):

@@ -85,6 +85,13 @@ def test_pictures_have_words(page):
         assert re.search(r"\d", picture["aria-label"] or "") or "map" in (picture["aria-label"] or "").lower()
 
 
+def test_kinds_of_noise_that_were_compared_have_their_evidences(pages, monkeypatch):
+    monkeypatch.setattr("hyperplanes.report.figures.render", lambda draw, *, salt: f"<svg><title>{salt}</title></svg>")
+    text = Elements(report_of(small_fits.compared())).text
+    assert "log evidence with constant noise-12.5 ± 0.25log evidence with varying noise-21,430.3 ± 1.2" in text
+    assert "log evidence with" not in Elements(report_of(small_fits.plain())).text
+
+
 def test_headings_are_in_order_and_the_language_is_said(page):
     elements = Elements(page)
     levels = [int(tag[1]) for tag, _ in elements.found if re.fullmatch(r"h\d", tag)]

@@ -1,6 +1,5 @@
 """`hyperplanes fit`."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,11 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from hyperplanes.cli.console import say, watched
 from hyperplanes.cli.inputs import wrong_usage
+from hyperplanes.cli.summary import print_summary, summary_of
 from hyperplanes.cli.tables import (
     PARQUET,
     PIPE,
@@ -30,7 +28,6 @@ from hyperplanes.estimators.columns import text_columns
 from hyperplanes.estimators.datasets import open_dataset, require_columns
 from hyperplanes.estimators.decomposition import DOMAINS
 from hyperplanes.estimators.loading import Estimator
-from hyperplanes.estimators.numerals import readable
 from hyperplanes.estimators.tables import FEWEST_ROWS
 from hyperplanes.inference import find_devices
 
@@ -113,6 +110,12 @@ def fit(
     classes: Annotated[
         bool, typer.Option("--classes", help="The target is a class: learn probabilities.", rich_help_panel=MODEL)
     ] = False,
+    class_weight: Annotated[
+        Literal["balanced"] | None,
+        typer.Option(
+            help="With --classes: rows count inversely to how frequent their class is.", rich_help_panel=MODEL
+        ),
+    ] = None,
     noise: Annotated[
         Literal["constant", "varying", "student", "auto"],
         typer.Option(help="The same everywhere, or not, or with outliers; auto tries all.", rich_help_panel=MODEL),
@@ -163,8 +166,10 @@ def fit(
     }
     if classes and (sampler, noise) != (DEFAULTS["sampler"], DEFAULTS["noise"]):
         raise typer.BadParameter("--sampler and --noise are of numbers, not of --classes")
+    if class_weight is not None and not classes:
+        raise typer.BadParameter("--class-weight is of --classes, not of numbers")
     model: Estimator = (
-        HyperplaneProcessClassifier(**settings)
+        HyperplaneProcessClassifier(class_weight=class_weight, **settings)
         if classes
         else HyperplaneProcessRegressor(sampler=sampler, noise=noise, **settings)
     )
@@ -187,7 +192,8 @@ def fit(
         model.save(file)
     if checkpoint is not None:
         remove_checkpoints(checkpoint)
-    _print_summary(_summary(model, target, out, seconds), as_json, to_stderr=out == PIPE)
+    summary = summary_of(model, target, None if out == PIPE else out, seconds)
+    print_summary(summary, as_json, to_stderr=out == PIPE)
 
 
 @contextmanager
@@ -277,51 +283,3 @@ def _require(names: list[str], frame: Frame, source: Source) -> None:
                 shown = r"\t" if separator == "\t" else separator
                 raise ValueError(f"{source.name} seems to be separated otherwise: try --separator '{shown}'")
     require_columns(names, frame.columns)
-
-
-def _summary(model: Estimator, target: str, out: Path, seconds: float) -> dict[str, Any]:
-    number, diagnostics = model.n_hyperplanes_, model.diagnostics_
-    return {
-        "model": None if out == PIPE else str(out),
-        "target": target,
-        "rows": sum(part.summary.n_rows for part in model.parts_),
-        "columns": [str(name) for name in model.feature_names_in_],
-        "parts": len(model.parts_),
-        "seconds": round(seconds, 3),
-        "n_hyperplanes": {"mean": number.mean, "median": number.median, "low": number.low, "high": number.high},
-        **(
-            {"noise": model.noise_, "noise_std": diagnostics.noise_std}
-            if isinstance(model, HyperplaneProcessRegressor)
-            else {"classes": model.classes_.tolist()}
-        ),
-        "log_evidence": model.log_evidence_,
-        "log_evidence_error": model.log_evidence_error_,
-        "diagnostics": {name: getattr(diagnostics, name) for name in diagnostics._fields},
-    }
-
-
-def _print_summary(summary: dict[str, Any], as_json: bool, to_stderr: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(summary, indent=2))
-        return
-    number = summary["n_hyperplanes"]
-    lines = {
-        "rows, columns": f"{summary['rows']:,.0f}, {len(summary['columns'])}",
-        "hyperplanes": f"{readable(number['mean'], 3)} ({number['low']} to {number['high']})",
-        "log evidence": f"{readable(summary['log_evidence'], 6)} ± {readable(summary['log_evidence_error'], 2)}",
-        "seconds": readable(summary["seconds"], 3),
-    }
-    if "classes" in summary:
-        lines["classes"] = ", ".join(map(str, summary["classes"]))
-    else:
-        lines["noise"] = (
-            f"{readable(summary['noise_std'])}, as a standard deviation of {summary['target']}; {summary['noise']}"
-        )
-    table = Table(show_header=False, box=None)
-    for name, value in lines.items():
-        table.add_row(name, value)
-    Console(stderr=to_stderr, highlight=False).print(table)
-    for note in summary["diagnostics"]["notes"]:
-        say(f"note: {note}")
-    if summary["model"]:
-        say(f"model written to {summary['model']}")

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite, column_or_1d, compute_sample_weight
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
@@ -15,7 +15,7 @@ from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.checkpoints import Folder, open_checkpoints
 from hyperplanes.estimators.division import divided_table
 from hyperplanes.estimators.export import DrawsMixin
-from hyperplanes.estimators.labels import Labels, read_labels
+from hyperplanes.estimators.labels import Labels, class_weights, read_labels
 from hyperplanes.estimators.onnx import Classes, OnnxExport, write_onnx
 from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.process import HyperplaneProcess, RandomState
@@ -48,8 +48,9 @@ class HyperplaneProcessClassifier(DrawsMixin, ClassifierMixin, HyperplaneProcess
     blend : float, default=0.0
         How far from a cut between two boxes predictions go over from one to the other, as of the regressor.
     class_weight : dict or "balanced", optional
-        How often rows of each class count: {label: weight}, or inversely to how frequent the class is. It changes the
-        probabilities as if the rows had been there as often.
+        How often rows of each class count, beside their ``sample_weight``: {label: weight}, or inversely to how
+        frequent the class is in rows as they count. It changes the probabilities as if the rows had been there as
+        often. No class can have weight 0: remove its rows.
     n_jobs : int, optional, default=-1
         Threads; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -153,16 +154,15 @@ class HyperplaneProcessClassifier(DrawsMixin, ClassifierMixin, HyperplaneProcess
         self._check_settings()
         labels = self._read_labels(y)
         check_consistent_length(X, labels)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        counted = labels if weights is None else labels[weights > 0]
-        classes = np.unique(counted)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        counted = weights > 0
+        classes = np.unique(labels[counted])
         if len(classes) < 2:
             raise ValueError(f"y must have two classes or more in rows that count, got one class: {classes.tolist()}")
-        if self.class_weight is not None:
-            of_class = compute_sample_weight(self.class_weight, labels)
-            weights = of_class if weights is None else of_class * weights
-        numbers = np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.float64)
-        table = read_training_table(self, X, numbers, weights)
+        numbers = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        counts = np.asarray(np.bincount(numbers[counted], weights=weights[counted]), dtype=np.float64)
+        weights = weights * class_weights(self.class_weight, classes, counts)[numbers]
+        table = read_training_table(self, X, numbers.astype(np.float64), weights)
         division = divided_table(table, decomposition.cut)._replace(classes=classes)
         self._fit(division, decomposition, settings, start, open_checkpoints(checkpoint, self))
         return self

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from hyperplanes.estimators.columns import Categories, Columns, learn_categories, learn_columns, may_hold_text
 from hyperplanes.estimators.division import Division
 from hyperplanes.estimators.label_counts import LabelCounts, add_up, count_labels
+from hyperplanes.estimators.labels import class_weights
 from hyperplanes.estimators.parts import StoredRows
 from hyperplanes.estimators.progress import counter
 from hyperplanes.estimators.scaling import Floats
@@ -124,7 +125,7 @@ def divided_dataset(
     names = list(dataset.layout.columns)
     require_columns([target], names)
     categories, classes = _learn_texts(dataset, target, is_classifier(estimator), shown)
-    class_weights = None if classes is None else classes.weights(estimator.class_weight)
+    weights = None if classes is None else class_weights(estimator.class_weight, classes.labels, classes.counts)
     readings = partial(
         _readings,
         target=target,
@@ -133,13 +134,13 @@ def divided_dataset(
         categories=categories,
     )
     with dataset.walk(names, "read", shown) as chunks:
-        columns, sample = _survey(readings(chunks), categories, class_weights, seed)
+        columns, sample = _survey(readings(chunks), categories, weights, seed)
     subdomains = cut(sample)
     with temporary_folder("hyperplanes-", folder) as stored:
         paths = [stored.resolve() / f"part-{k}" for k in range(subdomains.n_parts)]
         with dataset.walk(names, "divided", shown) as chunks:
             input_range = _store(readings(chunks), columns, subdomains, paths)
-        parts = [StoredRows(path, sample.shape[1], class_weights) for path in paths]
+        parts = [StoredRows(path, sample.shape[1], weights) for path in paths]
         labels = None if classes is None else classes.labels
         yield Division(parts, subdomains, input_range, columns, column_attributes(reader), labels)
 

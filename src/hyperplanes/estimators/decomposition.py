@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.division import Division
+from hyperplanes.estimators.family import Family
 from hyperplanes.estimators.parts import (
     CheckpointOf,
-    Family,
     Part,
     Rows,
     StoredRows,
@@ -16,7 +16,7 @@ from hyperplanes.estimators.parts import (
     fit_part,
     fit_parts,
 )
-from hyperplanes.estimators.progress import counter, observer
+from hyperplanes.estimators.progress import counter, observers
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.inference import Settings, Subdomains, balanced_subdomains, even_subdomains, predicting_on
 from hyperplanes.model import Prior
@@ -70,9 +70,9 @@ class Decomposition(NamedTuple):
         if self.kind == "intensity":
             settings = settings.in_parts(self.n_parts)
         if len(division.parts) == 1:
-            with observer(self.shown) as observe:
+            with observers(self.shown) as observer_of:
                 rows = division.parts[0].load()
-                only = fit_part(seeds(1)[0], rows, prior, settings, family, observe, checkpoint_of=checkpoint_of)
+                only = fit_part(seeds(1)[0], rows, prior, settings, family, observer_of, checkpoint_of=checkpoint_of)
             return (only,), (only,)
         all_seeds = seeds(len(division.parts))
         fitted = self._fit_side_by_side(all_seeds, division.parts, prior, settings, family, checkpoint_of)

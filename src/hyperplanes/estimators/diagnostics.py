@@ -40,11 +40,11 @@ class Diagnostics(NamedTuple):
     lowest_ess: float
     """Lowest effective sample size on the way, before resampling."""
     n_distinct: int
-    """Distinct sets of hyperplanes among the particles."""
+    """Distinct sets of hyperplanes, those of all networks together, among the particles."""
     n_ancestors: int
     """First particles that still have descendants."""
     acceptance: float
-    """Mean acceptance rate of the Markov moves over the steps."""
+    """Mean acceptance rate of the Markov moves over the steps; the smaller of both where noise has a spread to move."""
     late_acceptance: float
     """The same over the last quarter of the steps."""
     noise_std: float
@@ -54,7 +54,8 @@ class Diagnostics(NamedTuple):
     n_failed: int
     """Particles that were lost on the way because their likelihood was not a number, over all steps."""
     n_singular: int
-    """Particles with features so alike, for so little noise, that float64 cannot tell their coefficients apart."""
+    """Particles with features so alike, for so little noise, that float64 cannot tell their coefficients apart;
+    not counted, so 0, for classes and for noise that is not constant."""
     warnings: tuple[str, ...]
     """Troubles with advice, issued as Python warnings too."""
     notes: tuple[str, ...]
@@ -85,6 +86,10 @@ class FitSummary(NamedTuple):
     """Posterior mean in the units of the model, over the rows where it varies; 0 for classes."""
     log_evidences: tuple[tuple[str, float], ...] = ()
     """Of each likelihood that was tried, in the user's units."""
+    log_evidence_errors: tuple[tuple[str, float], ...] = ()
+    """Their standard errors."""
+    doubts: tuple[str, ...] = ()
+    """About fits with likelihoods that were not taken."""
 
 
 def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
@@ -102,8 +107,19 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
     Diagnostics
         With a message for each trouble found.
     """
+    numbers = _numbers(posterior, summary)
+    n_hyperplanes, n_columns = round(posterior.n_hyperplanes.mean()), posterior.normals.shape[2]
+    warnings = (
+        *_warnings_on_data(numbers, summary),
+        *(_warnings_on_size(n_hyperplanes, n_columns, summary.n_rows) if summary.number_given else ()),
+        *warnings_on_sampling(posterior, summary),
+    )
+    return numbers._replace(warnings=warnings, notes=(*_notes(numbers), *summary.doubts))
+
+
+def _numbers(posterior: Posterior, summary: FitSummary) -> Diagnostics:
     acceptance = posterior.trace.acceptance
-    numbers = Diagnostics(
+    return Diagnostics(
         n_particles=len(posterior.log_weights),
         n_steps=len(posterior.trace.exponent),
         ess=float(np.exp(-logsumexp(2 * posterior.log_weights))),
@@ -119,13 +135,6 @@ def diagnose(posterior: Posterior, summary: FitSummary) -> Diagnostics:
         warnings=(),
         notes=(),
     )
-    n_hyperplanes, n_columns = round(posterior.n_hyperplanes.mean()), posterior.normals.shape[2]
-    warnings = (
-        *_warnings_on_data(numbers, summary),
-        *(_warnings_on_size(n_hyperplanes, n_columns, summary.n_rows) if summary.number_given else ()),
-        *_warnings_on_sampling(numbers),
-    )
-    return numbers._replace(warnings=warnings, notes=tuple(_notes(numbers)))
 
 
 def join_diagnostics(parts: Sequence[Diagnostics]) -> Diagnostics:
@@ -209,7 +218,9 @@ def _warnings_on_size(n_hyperplanes: int, n_columns: int, n_rows: float) -> Iter
         )
 
 
-def _warnings_on_sampling(numbers: Diagnostics) -> Iterator[str]:
+def warnings_on_sampling(posterior: Posterior, summary: FitSummary) -> Iterator[str]:
+    """Troubles on the way from prior to posterior, with advice."""
+    numbers = _numbers(posterior, summary)
     if numbers.n_failed:
         yield (
             f"{numbers.n_failed} particles were lost because their likelihood was not a number. "
@@ -217,8 +228,8 @@ def _warnings_on_sampling(numbers: Diagnostics) -> Iterator[str]:
         )
     if numbers.late_acceptance == 0:
         yield (
-            "No Markov move was accepted in the last quarter of the steps, so the particles stayed where they were: "
-            "do not trust this posterior. Raise n_steps, lower n_hyperplanes "
+            "No Markov move was accepted in the last quarter of the steps, or none of the spread where noise varies: "
+            "the particles stayed where they were, do not trust this posterior. Raise n_steps, lower n_hyperplanes "
             'or use sampler="auto".'
         )
     elif numbers.n_distinct < FEW_DISTINCT * numbers.n_particles:

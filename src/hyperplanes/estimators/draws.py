@@ -17,7 +17,7 @@ from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.thinning import evenly_chosen
 from hyperplanes.inference import Network, Posterior
 from hyperplanes.inference.subdomains import Indices
-from hyperplanes.model.prediction import draw_standard, log_standard_density
+from hyperplanes.model.prediction import draw_standard, log_standard_density, standard_variance
 
 Frame = Any
 """A pandas data frame."""
@@ -110,7 +110,7 @@ def positions(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
 
 def noise_std(posterior: Posterior) -> Floats:
     """Standard deviation of noise that does not vary, (n_particles,), in the units of the model."""
-    factors = 1.0 if posterior.degrees is None else posterior.degrees / (posterior.degrees - 2)
+    factors = 1.0 if posterior.degrees is None else standard_variance(posterior.degrees)
     return np.asarray(np.sqrt(posterior.noise_variance * factors))
 
 
@@ -162,7 +162,7 @@ def tree_of(
         means, scales, degrees = draws.functions(rng, inputs, max_bytes=max_bytes)
         posterior["mean"] = means
         if not constant_noise:
-            posterior["noise_std"], dims["noise_std"] = scales, ["row"]
+            posterior["noise_std"], dims["noise_std"] = scales * np.sqrt(standard_variance(degrees)), ["row"]
         groups |= _of_responses(rng, means, scales, degrees, response)
     for group, values in groups.items():
         groups[group] = {name: np.asarray(value)[None] for name, value in values.items()}

@@ -1,17 +1,19 @@
 """Parts: independent fits, each with the scales of its own rows, that speak the user's units."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import joblib
 import numpy as np
 
-from hyperplanes.estimators.diagnostics import FitSummary
+from hyperplanes.estimators.diagnostics import FitSummary, warnings_on_sampling
+from hyperplanes.estimators.family import Family, LogEvidences, choose
+from hyperplanes.estimators.progress import ObserverOf
 from hyperplanes.estimators.scaling import (
     UNSCALED,
     Floats,
@@ -22,16 +24,12 @@ from hyperplanes.estimators.scaling import (
     response_scaler,
 )
 from hyperplanes.estimators.tables import merge_copies, weights_of
-from hyperplanes.inference import Checkpoint, Observer, Posterior, Settings, average, fit
+from hyperplanes.inference import Checkpoint, Posterior, Settings, average, fit
 from hyperplanes.model import Prior, classes, prediction
 from hyperplanes.model.classes import Ballots
-from hyperplanes.model.likelihoods import Bernoulli, Likelihood, Multinomial, Student, Varying
 from hyperplanes.model.prediction import ROWS_AT_ONCE, Mixture
 from hyperplanes.model.prediction import average as average_over
 
-WORTH = 0.02
-"""Nats a row by which the evidence of another likelihood has to be above that of the simplest, to be taken: less is not
-worth the time, and evidences err by as much."""
 MOST_FAILURES = 3
 """How often workers may be killed, and no part be done meanwhile, before it is an error."""
 ROWS_IN_BLOCK = 2**16
@@ -85,28 +83,6 @@ class StoredRows(NamedTuple):
                 yield numbers.reshape(-1, width)
 
 
-NOISES: Mapping[str, Likelihood | None] = MappingProxyType(
-    {"constant": None, "varying": Varying(), "student": Student()}
-)
-"""Kinds of noise of a regression."""
-
-
-class Family(NamedTuple):
-    """What the distribution of the response may be."""
-
-    noises: tuple[str, ...] = ("constant",)
-    """Of a regression: some of `NOISES`, of which the evidence chooses one."""
-    n_classes: int = 0
-    """Of a classification; its response is the number of a class."""
-
-    @property
-    def likelihoods(self) -> Mapping[str, Likelihood | None]:
-        """Those to choose from, by name."""
-        if self.n_classes == 0:
-            return {name: NOISES[name] for name in self.noises}
-        return {"bernoulli": Bernoulli()} if self.n_classes == 2 else {"multinomial": Multinomial(self.n_classes)}
-
-
 class Part(NamedTuple):
     """A fit to some of the rows, or to all."""
 
@@ -123,6 +99,12 @@ class Part(NamedTuple):
     def log_evidence(self) -> float:
         """Log marginal likelihood of the response in the user's units."""
         return self.posterior.log_evidence - self.summary.n_rows * float(np.log(self.response_scaler.scale_))
+
+    @property
+    def log_evidences(self) -> LogEvidences:
+        """The same of each likelihood that was tried, and its standard error; NaN in files that do not have it."""
+        errors = dict(self.summary.log_evidence_errors)
+        return {name: (value, errors.get(name, math.nan)) for name, value in self.summary.log_evidences}
 
     def mean(self, inputs: Floats, *, max_bytes: int) -> Floats:
         """Posterior mean (n,) of the response."""
@@ -183,19 +165,21 @@ def fit_part(
     prior: Prior,
     settings: Settings,
     family: Family,
-    observe: Observer | None = None,
+    observer_of: ObserverOf | None = None,
     number: int = 0,
     checkpoint_of: CheckpointOf | None = None,
 ) -> Part:
-    """Draw the posterior of some rows with the likelihood that has the largest evidence, see `WORTH`."""
+    """Draw the posterior of some rows with the likelihood that the evidence chooses, see `choose`."""
     inputs = input_scaler(rows.inputs, rows.row_weights) if prior.reach == 0 else range_scaler(rows.inputs)
     of_classes = family.n_classes > 0
     response = UNSCALED if of_classes else response_scaler(rows.response, rows.row_weights)
     scaled, likelihoods = inputs.to_model(rows.inputs), family.likelihoods
     if settings.budget is not None:
         settings = replace(settings, budget=settings.budget / len(likelihoods))
-    posteriors = {
-        name: fit(
+    posteriors: dict[str, Posterior] = {}
+    for name, likelihood in likelihoods.items():
+        title = f"{name}, {len(posteriors) + 1} of {len(likelihoods)}" if len(likelihoods) > 1 else ""
+        posteriors[name] = fit(
             jax.random.key(seed),
             scaled,
             response.to_model(rows.response),
@@ -203,15 +187,11 @@ def fit_part(
             prior=prior,
             settings=settings,
             likelihood=likelihood,
-            observe=observe,
+            observe=None if observer_of is None else observer_of(title),
             checkpoint=None if checkpoint_of is None else checkpoint_of(number, name),
         )
-        for name, likelihood in likelihoods.items()
-    }
     n_rows = float(rows.row_weights.sum())
-    simplest = next(iter(posteriors))
-    handicaps = {name: 0.0 if name == simplest else WORTH * n_rows for name in posteriors}
-    best = max(posteriors, key=lambda name: posteriors[name].log_evidence - handicaps[name])
+    best = choose({name: (one.log_evidence, one.log_evidence_error) for name, one in posteriors.items()}, n_rows)
     summary = FitSummary(
         prior=prior,
         n_rows=n_rows,
@@ -223,8 +203,15 @@ def fit_part(
         log_evidences=tuple(
             (name, one.log_evidence - n_rows * float(np.log(response.scale_))) for name, one in posteriors.items()
         ),
+        log_evidence_errors=tuple((name, one.log_evidence_error) for name, one in posteriors.items()),
     )
-    return Part(posteriors[best], inputs, response, summary)
+    doubts = tuple(
+        f'noise="{name}" was tried and not taken, and its evidence may be wrong. {text}'
+        for name, one in posteriors.items()
+        if name != best
+        for text in warnings_on_sampling(one, summary)
+    )
+    return Part(posteriors[best], inputs, response, summary._replace(doubts=doubts))
 
 
 def mean_noise(posterior: Posterior, inputs: Floats, max_bytes: int) -> float:

@@ -21,9 +21,10 @@ from hyperplanes.estimators.datasets import divided_dataset, write_predictions
 from hyperplanes.estimators.decomposition import DECOMPOSITIONS, DOMAINS, Decomposition
 from hyperplanes.estimators.diagnostics import Diagnostics, diagnose, join_diagnostics, judge_time, warn
 from hyperplanes.estimators.division import Division
+from hyperplanes.estimators.family import Family
 from hyperplanes.estimators.mosaic import Mosaic
 from hyperplanes.estimators.number import NumberOfHyperplanes, summarise_number
-from hyperplanes.estimators.parts import Family, Part
+from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.saving import save
 from hyperplanes.estimators.scaling import Floats, Scaler
 from hyperplanes.estimators.tables import Table, read_inputs

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -11,17 +12,25 @@ from rich.progress import Progress as Bar
 
 from hyperplanes.inference import Observer, Progress
 
+ObserverOf: TypeAlias = Callable[[str], Observer]
+"""From the name of a fit, empty where there is only one, to what it should report its steps to."""
+
 
 @contextmanager
-def observer(shown: bool) -> Iterator[Observer | None]:
-    """Give what the inference should report its steps to: a progress bar, or None if nothing is to be shown."""
+def observers(shown: bool) -> Iterator[ObserverOf | None]:
+    """Give a progress bar for fits that come one after the other, or None if nothing is to be shown."""
     if not shown:
         yield None
         return
-    columns = (TextColumn("annealing"), BarColumn(bar_width=30), TextColumn("{task.fields[status]}"))
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=30), TextColumn("{task.fields[status]}"))
     with Bar(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("annealing", total=1.0, status="compiling")
-        yield _Steps(bar, task).show
+
+        def observer_of(name: str) -> Observer:
+            bar.reset(task, description=f"annealing {name}".rstrip(), status="compiling")
+            return _Steps(bar, task).show
+
+        yield observer_of
 
 
 @contextmanager
@@ -37,7 +46,7 @@ def counter(shown: bool, things: str, total: int | None) -> Iterator[Callable[[i
 
 
 class _Steps:
-    """Steps seen so far, and the bar that shows them."""
+    """Steps of one fit seen so far, and the bar that shows them."""
 
     def __init__(self, bar: Bar, task: TaskID) -> None:
         self._bar = bar
@@ -69,7 +78,7 @@ def steps_left(first: Progress, now: Progress) -> float | None:
     Parameters
     ----------
     first, now : Progress
-        The first and the latest report.
+        The first and the latest report of one fit.
 
     Returns
     -------
@@ -80,7 +89,7 @@ def steps_left(first: Progress, now: Progress) -> float | None:
         return 0.0
     if now.n_steps is not None:
         return float(now.n_steps - now.step)
-    if now.exponent <= first.exponent or first.exponent <= 0:
+    if now.step <= first.step or now.exponent <= first.exponent or first.exponent <= 0:
         return None
     growth = math.log(now.exponent / first.exponent) / (now.step - first.step)
     return -math.log(now.exponent) / growth

@@ -12,7 +12,8 @@ from hyperplanes.estimators import settings as checked
 from hyperplanes.estimators.checkpoints import Folder, open_checkpoints
 from hyperplanes.estimators.division import divided_table
 from hyperplanes.estimators.export import ExportMixin
-from hyperplanes.estimators.parts import NOISES, Part
+from hyperplanes.estimators.family import NOISES, LogEvidences
+from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.process import HyperplaneProcess, RandomState
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.tables import Table, read_labelled_table, read_training_table
@@ -71,9 +72,10 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         "gpu:1". By default the kind that JAX prefers. A fitted model predicts where there is no such device, too.
     noise : {"constant", "varying", "student", "auto"}, default="constant"
         "constant" is Gaussian with the same variance everywhere. "varying" is Gaussian with a standard deviation that
-        depends on the inputs through a process of hyperplanes of its own, "student" has heavy tails, with degrees of
-        freedom that are inferred. "auto" fits each and takes the one with the largest evidence (``noise_``), another
-        than "constant" only where that is worth 0.02 nats a row.
+        depends on the inputs through a process of hyperplanes of its own (a given ``n_hyperplanes`` is their number
+        too; where it is "auto", the prior expects fewer of them). "student" has heavy tails, with degrees of freedom
+        that are inferred. "auto" fits each and takes the one with the largest evidence (see ``log_evidences_``),
+        another than "constant" only where it is above by 0.02 nats a row and by three standard errors.
 
     Attributes
     ----------
@@ -89,6 +91,10 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
     log_evidence_error_ : float
         Standard error of ``log_evidence_``, estimated from this one run. It is too small where few first particles
         have descendants (``diagnostics_.n_ancestors``).
+    noise_ : str
+        Kind of noise of the fit.
+    log_evidences_ : tuple of dict
+        Log evidence and its standard error of each kind of noise that was tried, for each of ``parts_``.
     diagnostics_ : Diagnostics
         Numbers to judge the fit by, and ``messages`` in plain words: those that ``fit`` warns of, and lesser notes.
     n_hyperplanes_ : NumberOfHyperplanes
@@ -216,6 +222,15 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         check_is_fitted(self)
         kinds = {part.summary.likelihood for part in self.parts_}
         return kinds.pop() if len(kinds) == 1 else "several"
+
+    @property
+    def log_evidences_(self) -> tuple[LogEvidences, ...]:
+        """Of each of ``parts_``: {kind of noise: (log evidence, its standard error)}, in the user's units.
+
+        All kinds with ``noise="auto"``, otherwise the one that was fitted. Those of a part compare with each other.
+        """
+        check_is_fitted(self)
+        return tuple(part.log_evidences for part in self.parts_)
 
     @overload
     def predict(self, X: Table, return_std: Literal[False] = False) -> Floats: ...

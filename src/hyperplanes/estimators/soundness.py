@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from hyperplanes.estimators.columns import Columns
-from hyperplanes.estimators.parts import NOISES, Part
+from hyperplanes.estimators.family import NOISES
+from hyperplanes.estimators.parts import Part
 from hyperplanes.estimators.scaling import FAR_AWAY, Scaler
 from hyperplanes.inference import Network, Posterior, Subdomains
 from hyperplanes.model.likelihoods.student import FEWEST_DEGREES

@@ -61,7 +61,7 @@ class Draws(NamedTuple):
         return Draws(self.outputs[:, which], some, self.degrees[which], self.noise_variance[which])
 
 
-def rank_of_truth(name: str, seed: int, prior: Prior = PRIOR) -> dict[str, float]:
+def rank_of_truth(name: str, seed: int, prior: Prior = PRIOR, exponent: float = 1.0) -> dict[str, float]:
     """Ranks of one truth among the particles of a fit to a response that was drawn given it.
 
     Parameters
@@ -72,12 +72,15 @@ def rank_of_truth(name: str, seed: int, prior: Prior = PRIOR) -> dict[str, float
         Of truth, response and fit.
     prior : Prior, optional
         Of truth and fit.
+    exponent : float, optional
+        Of the likelihood that is fitted; another than 1 is a mistake that the ranks should show.
     """
     key_truth, key_response, key_fit = jax.random.split(jax.random.key(seed), 3)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key_response)))
     truth = draw_from_prior(key_truth, name, 1, prior)
     response = draw_response(rng, name, truth)
-    posterior = fit(key_fit, INPUTS, response, prior=prior, settings=SETTINGS, likelihood=LIKELIHOODS[name])
+    powers = np.full(len(INPUTS), exponent)
+    posterior = fit(key_fit, INPUTS, response, powers, prior=prior, settings=SETTINGS, likelihood=LIKELIHOODS[name])
     return ranks_among(rng, name, truth, response, draws_of_posterior(posterior), np.exp(posterior.log_weights))
 
 

@@ -61,7 +61,7 @@ def compound_sampler(stage: Stage, prior: Prior, settings: Settings, likelihood:
         def once(key: jax.Array, unknowns: Unknowns) -> tuple[Unknowns, float]:
             keys = jax.random.split(key, len(unknowns.degrees))
             moved, accepted = _map(one_round, (keys, unknowns), shared, data, settings)
-            return moved, float(np.mean(accepted))
+            return moved, float(np.mean(accepted, axis=0).min())  # either network of varying noise may be stuck
 
         probes = blocks_of(data, 0, 1)
         probes = probes._replace(inputs=probes.inputs[:, :, :N_PROBES], response=probes.response[:, :N_PROBES])

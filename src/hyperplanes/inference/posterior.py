@@ -33,7 +33,7 @@ class Trace(NamedTuple):
     ess: Floats
     """Effective sample size after weighing, before any resampling."""
     acceptance: Floats
-    """Share of proposals accepted."""
+    """Share of proposals accepted; where noise varies, the smaller of those of the response and of its spread."""
     n_ancestors: Floats
     """First ancestors with living descendants."""
     log_evidence: Floats
@@ -89,7 +89,8 @@ class Posterior(NamedTuple):
     n_active: NDArray[np.int64]
     """(n_particles,) hyperplanes beyond which there is a training row."""
     n_singular: int
-    """Particles with features so alike, for so little noise, that their precision had to be made positive definite."""
+    """Particles with features so alike, for so little noise, that their precision had to be made positive definite;
+    counted where coefficients are integrated out, so 0 for classes and for noise that is not constant."""
     degrees: Floats | None = None
     """(n_particles,) degrees of freedom of the noise, None where its tails are not heavy."""
     spread: Network | None = None
@@ -109,5 +110,6 @@ class Posterior(NamedTuple):
 
     @property
     def n_distinct(self) -> int:
-        """Number of distinct sets of hyperplanes among the particles."""
-        return len(np.unique(self.offsets, axis=0))
+        """Number of distinct sets of hyperplanes, those of all networks together, among the particles."""
+        others = self.others if self.spread is None else (*self.others, self.spread)
+        return len(np.unique(np.column_stack([self.offsets, *(other.offsets for other in others)]), axis=0))

@@ -77,9 +77,7 @@ class Mixture(NamedTuple):
     @property
     def variances(self) -> Floats:
         """Of the noise, as `scales`."""
-        with np.errstate(invalid="ignore"):
-            factors = np.where(np.isinf(self.degrees), 1.0, self.degrees / (self.degrees - 2))
-        return np.asarray(self.scales**2 * factors)
+        return np.asarray(self.scales**2 * standard_variance(self.degrees))
 
 
 def mean(particles: Particles, inputs: ArrayLike, *, max_bytes: int) -> Floats:
@@ -281,6 +279,12 @@ def log_standard_density(values: Floats, degrees: Floats) -> Floats:
     constant = gammaln(0.5 * (finite + 1)) - gammaln(0.5 * finite) - 0.5 * np.log(np.pi * finite)
     heavy = constant - 0.5 * (finite + 1) * np.log1p(values**2 / finite)
     return np.asarray(np.where(np.isinf(degrees), gaussian, heavy))
+
+
+def standard_variance(degrees: Floats) -> Floats:
+    """Variance of noise of scale 1, with some degrees of freedom."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(degrees), 1.0, degrees / (degrees - 2))
 
 
 def draw_standard(rng: np.random.Generator, degrees: Floats, shape: tuple[int, ...]) -> Floats:

@@ -65,7 +65,8 @@ def compound_round(
     unknown_number : bool
         Whether the number of hyperplanes is.
 
-    Returns the acceptance of the Langevin steps of the outputs.
+    Returns the share that was accepted of the Langevin steps of the outputs and, where there is one, of the moves of
+    the spread: (1,) or (2,).
     """
     key_outputs, key_spread, key_shape = jax.random.split(key, 3)
 
@@ -82,9 +83,10 @@ def compound_round(
 
     n_outputs = len(unknowns.outputs.noise_variance)
     items = jnp.arange(n_outputs), jax.random.split(key_outputs, n_outputs)
-    (unknowns, _), accepted = jax.lax.scan(move_output, (unknowns, functions_of(unknowns, data)), items)
+    (unknowns, _), of_outputs = jax.lax.scan(move_output, (unknowns, functions_of(unknowns, data)), items)
+    accepted = [of_outputs.mean()]
     if unknowns.spread is not None:
-        spread, _ = spread_round(
+        spread, of_spread = spread_round(
             key_spread,
             unknowns.spread,
             exponent,
@@ -96,7 +98,8 @@ def compound_round(
             unknown_number=unknown_number,
         )
         unknowns = unknowns._replace(spread=spread)
-    return likelihood.draw_shape(key_shape, unknowns, data, exponent, prior), accepted.mean()
+        accepted.append(of_spread)
+    return likelihood.draw_shape(key_shape, unknowns, data, exponent, prior), jnp.stack(accepted)
 
 
 class Trial(NamedTuple):

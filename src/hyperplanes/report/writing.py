@@ -1,7 +1,7 @@
 """Putting the report together."""
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -202,8 +202,8 @@ def _on_inputs(found: _Findings) -> str:
 
 def _on_settings(model: Model) -> str:
     settings = [(name, repr(value)) for name, value in model.get_params(deep=False).items()]
-    evidence = f"{readable(model.log_evidence_, 6)} ± {readable(model.log_evidence_error_, 2)}"
-    results = [("log evidence", evidence), ("parts", str(len(model.parts_)))]
+    evidence = _evidence(model.log_evidence_, model.log_evidence_error_)
+    results = [("log evidence", evidence), ("parts", str(len(model.parts_))), *_kinds_of_noise(model)]
     versions = [("Python", platform.python_version()), *((name, version(name)) for name in VERSIONS)]
     return (
         table("Results for comparing models", ("result", "value"), results)
@@ -215,6 +215,20 @@ def _on_settings(model: Model) -> str:
 def _pictures(pictures: Iterable[figures.Figure], *, pixels: bool = False) -> str:
     shown = "\n".join(figures.figure_html(each, level=3, pixels=pixels) for each in pictures)
     return f'<div class="pictures">{shown}</div>\n'
+
+
+def _kinds_of_noise(model: Any) -> Iterator[tuple[str, str]]:
+    """Log evidences of all kinds, of each part, where they were compared."""
+    if getattr(model, "noise", None) != "auto":
+        return
+    for number, part in enumerate(model.log_evidences_):
+        of_part = f", part {number}" if len(model.parts_) > 1 else ""
+        for name, (value, error) in part.items():
+            yield f"log evidence with {name} noise{of_part}", _evidence(value, error)
+
+
+def _evidence(value: float, error: float) -> str:
+    return f"{readable(value, 6)} ± {readable(error, 2)}"
 
 
 def _noise_in_words(model: Any) -> str:

@@ -28,12 +28,12 @@ rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, size=(200, 2))
 y = np.maximum(X[:, 0], 0) + 0.1 * rng.normal(size=200)
 found = {}
-for device in (None, "cpu:1"):
+for name, device, n_jobs in (("all", None, 2), ("all, one thread", None, 1), ("cpu:1", "cpu:1", 2)):
     used.clear()
     options = {"n_hyperplanes": 2, "n_particles": 60, "n_steps": 4, "sampler": "paper", "random_state": 0}
-    model = HyperplaneProcessRegressor(device=device, **options).fit(X, y)
+    model = HyperplaneProcessRegressor(device=device, n_jobs=n_jobs, **options).fit(X, y)
     digest = hashlib.sha256(model.posterior_.normals.tobytes() + model.predict(X).tobytes()).hexdigest()
-    found[str(device)] = {"devices": sorted(used), "digest": digest, "evidence": model.log_evidence_}
+    found[name] = {"devices": sorted(used), "digest": digest, "evidence": model.log_evidence_}
 print(json.dumps(found))
 """
 
@@ -46,8 +46,9 @@ def fits():
     return json.loads(done.stdout)
 
 
-def test_particles_are_shared_out_to_all_devices_of_a_kind(fits):
-    assert fits["None"]["devices"] == [0, 1]
+@pytest.mark.parametrize("name", ["all", "all, one thread"])
+def test_particles_are_shared_out_to_all_devices_of_a_kind(fits, name):
+    assert fits[name]["devices"] == [0, 1]
 
 
 def test_one_device_can_be_chosen(fits):

@@ -115,9 +115,10 @@ def map_particles(
 
     batches = range(len(jax.tree.leaves(dealt)[0]))
     if n_threads == 1:
-        return _collect([run(batch) for batch in batches], n_particles)
-    with ThreadPoolExecutor(n_threads) as threads:
-        done = list(threads.map(run, batches))
+        done = [run(batch) for batch in batches]
+    else:
+        with ThreadPoolExecutor(n_threads) as threads:
+            done = list(threads.map(run, batches))
     return _collect(done if len(devices) == 1 else jax.device_put(done, devices[0]), n_particles)
 
 

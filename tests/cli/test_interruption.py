@@ -96,7 +96,7 @@ def interrupt_import(module: str) -> None:
     wait_for_line(process.stderr, f" {module}\n")
     code, out, err = interrupt(process)
     assert (code, out) == (130, "")
-    assert err.endswith("\ninterrupted\n")
+    assert "\ninterrupted\n" in err  # not always at its end: the times of imports go there until the process is gone
     assert "Traceback" not in err
 
 

@@ -125,13 +125,13 @@ def _mean_spread(unknowns: Unknowns, data: Data) -> jax.Array:
 
 
 @jax.jit
-def _probe(unknowns: Unknowns, *, probes: Data) -> jax.Array:
-    """Functions of the particles at some rows, (n_particles, n_functions x N_PROBES)."""
+def _probe(unknowns: Unknowns, *, probes: Data) -> tuple[jax.Array, ...]:
+    """Functions of the particles at some rows, (n_particles, n_outputs x N_PROBES), and the spread if there is one."""
 
-    def of_one(one: Unknowns) -> jax.Array:
+    def of_one(one: Unknowns) -> tuple[jax.Array, ...]:
         found = jax.vmap(lambda network: values(network, probes))(one.outputs)
         if len(found) > 1:
             found = found - found.mean(axis=0)  # what all have in common says nothing
-        return found.ravel() if one.spread is None else jnp.append(found, values(one.spread, probes))
+        return (found.ravel(),) if one.spread is None else (found.ravel(), values(one.spread, probes).ravel())
 
     return jax.vmap(of_one)(unknowns)

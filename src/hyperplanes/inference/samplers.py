@@ -3,7 +3,7 @@
 A sampler is assembled from a target for `smc` (a path of tempered likelihoods and a move) and annealing options.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -107,9 +107,8 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
         def once(key: jax.Array, states: State) -> tuple[State, float]:
             return _move_all(one_round, key, states, shared, data, settings)
 
-        def values(states: State) -> jax.Array:
-            found: jax.Array = _function_values(states, exponent, data, prior)
-            return found
+        def values(states: State) -> tuple[jax.Array]:
+            return (_function_values(states, exponent, data, prior),)
 
         return move_until_forgotten(once, values, key, states, schedule)
 
@@ -118,17 +117,17 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
 
 def move_until_forgotten(
     once: Callable[[jax.Array, Any], tuple[Any, float]],
-    values: Callable[[Any], ArrayLike],
+    values: Callable[[Any], Sequence[ArrayLike]],
     key: jax.Array,
     states: Any,
     schedule: smc.Schedule,
 ) -> tuple[Any, float]:
-    """Make rounds until the functions, of which there are some values, have forgotten where they were."""
+    """Make rounds until all functions, of each of which there are some values, have forgotten where they were."""
     before, shares = values(states), []
     for key_round in jax.random.split(key, MOST_ROUNDS)[: 1 if schedule.hurry > HURRIED else MOST_ROUNDS]:
         states, accepted = once(key_round, states)
         shares.append(accepted)
-        if correlation(before, values(states)) < FORGOTTEN:
+        if all(correlation(*pair) < FORGOTTEN for pair in zip(before, values(states), strict=True)):
             break
     return states, float(np.mean(shares))
 

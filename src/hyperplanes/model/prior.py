@@ -118,8 +118,19 @@ def paper_prior(n_columns: int) -> Prior:
 
 
 def spread_prior(prior: Prior) -> Prior:
-    """Of the network of the log standard deviation of the noise, beside one of the response: see docs/noise.md."""
-    return replace(prior, coefficient_mean=0.0, coefficient_variance=1.0, number_mean=5.0, number_shape=1.0)
+    """Of the network of the log standard deviation of the noise, beside one of the response: see docs/noise.md.
+
+    It has tails of its own: a log standard deviation hardly varies by more than a few units.
+    """
+    return replace(
+        prior,
+        coefficient_mean=0.0,
+        coefficient_variance=1.0,
+        coefficient_shape=3.0,
+        intercept_variance=4.0,
+        number_mean=5.0,
+        number_shape=1.0,
+    )
 
 
 class Particle(NamedTuple):

@@ -20,7 +20,7 @@ from hyperplanes.experiments.predictive import Floats
 from hyperplanes.experiments.simulate import simulate
 
 NOISES = ("constant", "varying", "student", "auto")
-N_TRAIN, N_TEST = 1000, 2000
+N_TRAIN, N_TEST = 1000, 20_000
 N_GROUPS = 10
 SHIFT, SHARE = 10.0, 0.05
 """Outliers are moved by so many standard deviations of the noise, and are so many of the responses."""
@@ -95,12 +95,14 @@ def summarise(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
         some = [cell for cell in cells if (cell["case"], cell["noise"]) == (name, noise)]
         numbers = ("lpd", "rmse_to_truth", "covered", "function_covered", "log_evidence", "seconds")
         kinds = [cell["chosen"] for cell in some]
+        by_spread = np.array([cell["covered_by_spread"] for cell in some])
         found.append(
             {
                 "case": name,
                 "noise": noise,
                 **{what: float(np.mean([cell[what] for cell in some])) for what in numbers},
-                "covered_by_spread": np.mean([cell["covered_by_spread"] for cell in some], axis=0).tolist(),
+                "covered_by_spread": by_spread.mean(axis=0).tolist(),
+                "covered_in_one_set": [float(by_spread.min()), float(by_spread.max())],
                 "chosen": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
             }
         )
@@ -126,7 +128,8 @@ def main() -> None:
         spread = line["covered_by_spread"]
         print(
             f"{line['case']:12}{line['noise']:10} lpd {line['lpd']:.4f}  to truth {line['rmse_to_truth']:.4f}  "
-            f"covered {line['covered']:.3f} ({min(spread):.3f} to {max(spread):.3f})  {line['chosen']}",
+            f"covered {line['covered']:.3f} ({min(spread):.3f} to {max(spread):.3f}, in one set "
+            f"{line['covered_in_one_set'][0]:.3f} to {line['covered_in_one_set'][1]:.3f})  {line['chosen']}",
             file=sys.stderr,
         )
     json.dump(report, sys.stdout, indent=2)

@@ -43,7 +43,7 @@ def fit_noise(case: str, noise: str, seed: int) -> tuple[HyperplaneProcessRegres
 
 
 def run_cell(share: float, name: str, seed: int) -> dict[str, Any]:
-    compound.COMPOUND_SHARE = share
+    compound.SHARES, compound.OTHER_SHARE = {}, share
     start = time.process_time()
     model, error = fit_noise(*NOISES[name], seed) if name in NOISES else fit_classes(name, seed)
     seconds = time.process_time() - start

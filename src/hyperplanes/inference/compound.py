@@ -22,13 +22,14 @@ from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.stages import Stage
 from hyperplanes.inference.tiles import map_with_features
 from hyperplanes.model import Data, Particle, Prior, blocks_of, is_present, spread_prior, with_places
-from hyperplanes.model.likelihoods import Likelihood, Unknowns
+from hyperplanes.model.likelihoods import Likelihood, Student, Unknowns
 from hyperplanes.model.likelihoods.rows import values
 from hyperplanes.model.likelihoods.varying import bounded
 from hyperplanes.moves import Visits, compound_round
 
-COMPOUND_SHARE = 0.85
-"""Conditional effective share of the particles in one step, see docs/noise.md."""
+SHARES: dict[type[Any], float] = {Student: 0.95}
+OTHER_SHARE = 0.85
+"""Conditional effective share of the particles in one step, by the kind of likelihood: see docs/noise.md."""
 N_REFERENCE = 64
 """Particles whose mean spread is the reference for its moves."""
 
@@ -37,7 +38,7 @@ def compound_sampler(stage: Stage, prior: Prior, settings: Settings, likelihood:
     """Anneal all unknowns, coefficients included, at exponents that adapt."""
     unknown_number = settings.n_hyperplanes is None
     one_round = make_compound_round(likelihood, settings.n_parts, unknown_number)
-    schedule = make_schedule(stage, settings, COMPOUND_SHARE)
+    schedule = make_schedule(stage, settings, SHARES.get(type(likelihood), OTHER_SHARE))
 
     def path(unknowns: Unknowns) -> smc.Likelihoods:
         joining = stage.joining()

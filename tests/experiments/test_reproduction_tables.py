@@ -20,8 +20,8 @@ def test_where_ours_is_not_the_best_is_listed_by_the_repeats_that_both_have(tmp_
     keep(tmp_path, ("wine", "wine", "rf", 2), test_rmse=0.16, fresh_rmse=0.4)
     keep(tmp_path, ("wine", "wine", "dt", 1), test_rmse=0.11, fresh_rmse=0.24)
     assert worse_table(results_of(tmp_path)).rows == [
-        ["wine", "wine", "test RMSE", "rf", "0.1600", "0.2000", "0.0400 (25.0%)", "1"],
-        ["wine", "wine", "RMSE without copies", "dt", "0.2400", "0.3000", "0.0600 (25.0%)", "1"],
+        ["wine", "wine", "test RMSE", "rf", "0.1600", "0.2000", "0.0400 (25.0%)", "1", "0.5"],
+        ["wine", "wine", "RMSE without copies", "dt", "0.2400", "0.3000", "0.0600 (25.0%)", "1", "0.5"],
     ]
 
 

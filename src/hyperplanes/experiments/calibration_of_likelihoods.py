@@ -38,7 +38,7 @@ PRIOR = Prior(
     inattention=0.2,
 )
 PRIORS = {"narrow": PRIOR, "wide": replace(PRIOR, coefficient_shape=0.5, intercept_variance=10.0)}
-"""Wide is as wide as that of fits by default, for the spread of noise too: truths of a spread between 1e-5 and 1e5."""
+"""Wide is as wide as that of fits by default; the spread of noise has the same in both."""
 SETTINGS = Settings(n_hyperplanes=N_HYPERPLANES)
 MAX_BYTES = 2**30
 

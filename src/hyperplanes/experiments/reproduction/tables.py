@@ -2,7 +2,7 @@
 
 from hyperplanes.experiments.reproduction import names
 from hyperplanes.experiments.reproduction.markup import NOTHING, Table, digits_of, show, show_p_value, show_score
-from hyperplanes.experiments.reproduction.results import Results, summarise
+from hyperplanes.experiments.reproduction.results import Results, signed_rank_p_value, summarise
 from hyperplanes.experiments.reproduction.studies import COLUMNS, PLANES, STUDIES
 
 
@@ -37,9 +37,10 @@ def worse_table(results: Results) -> Table:
                         rows += _worse(results, study, data_set, method, metric)
     caption = (
         "Where ours is not the best: every method, other forms of ours apart, whose mean error is smaller on the "
-        "repeats that both have."
+        "repeats that both have, and the p-value of Wilcoxon's signed-rank test that it is."
     )
-    header = ["study", "data set", "score", "method", "its mean", "ours", "ours is larger by", "repeats"]
+    means, found = ["its mean", "ours", "ours is larger by"], ["repeats", "it is better: p"]
+    header = ["study", "data set", "score", "method", *means, *found]
     return Table("not-the-best", caption, header, rows)
 
 
@@ -52,7 +53,9 @@ def _worse(results: Results, study: str, data_set: str, method: str, metric: str
     digits = digits_of(metric)
     means = [f"{summary.mean:.{digits}f}" for summary in (theirs, ours)]
     share = f"{ours.mean - theirs.mean:.{digits}f} ({ours.mean / theirs.mean - 1:.1%})"
-    return [[study, data_set, names.METRICS[metric], names.method_name(study, method), *means, share, str(ours.n)]]
+    p_value = signed_rank_p_value((second, first) for first, second in pairs)
+    which = names.METRICS[metric], names.method_name(study, method)
+    return [[study, data_set, *which, *means, share, str(ours.n), show_p_value(p_value)]]
 
 
 def curve_table(results: Results, metric: str) -> Table:

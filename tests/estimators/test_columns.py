@@ -77,7 +77,9 @@ def test_unknown_category_is_none_of_the_known(kind):
     known = categories_of(TEXT[kind](["red", "green", None]))
     np.testing.assert_array_equal(spread_text(TEXT[kind](["blue", "green"]), known), [[0, 0, 0], [1, 0, 0]])
     two = categories_of(TEXT[kind](["red", "green"]))
-    np.testing.assert_array_equal(spread_text(TEXT[kind](["blue", None, "red"]), two), [[0], [0], [1]])
+    np.testing.assert_array_equal(
+        spread_text(TEXT[kind](["blue", None, "green", "red"]), two), [[0.5], [0.5], [0], [1]]
+    )
 
 
 def test_types_of_text_may_differ_between_fit_and_predict():

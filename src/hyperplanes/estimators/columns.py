@@ -14,6 +14,8 @@ Categories: TypeAlias = tuple[tuple[str, ...] | None, ...]
 
 MOST_CATEGORIES = 100
 MISSING = "missing"
+NEITHER = 0.5
+"""Stands, in the one column of two categories, for any other text."""
 OF_TEXT = ("str", "large_string", "category", "categorical", "dictionary", "enum", "utf8")
 """How the types of data frame columns begin that hold text or categories, in lower case."""
 TIMES = (date, time, timedelta)
@@ -102,7 +104,7 @@ def _median(values: Floats, row_weights: Floats) -> float:
 def spread_text(table: Any, categories: Categories) -> Floats:
     """Numbers of a data frame: text becomes a column of 0 and 1 for each category, or one where there are two.
 
-    A category that was not in training is none of the known ones: all its columns are 0.
+    A category that was not in training is none of the known ones: all its columns are 0, or `NEITHER` of two.
     """
     if not hasattr(table, "columns"):
         raise TypeError("X must be a data frame, as in fit: some of its columns hold text")
@@ -113,7 +115,8 @@ def spread_text(table: Any, categories: Categories) -> Floats:
             parts.append(np.array([np.nan if is_missing(value) else value for value in values], dtype=np.float64))
             continue
         texts = np.array([MISSING if text is None else text for text in texts_of(table, k)], dtype=object)
-        parts.extend((texts == name).astype(np.float64) for name in (known[1:] if len(known) == 2 else known))
+        same = texts[:, None] == np.array(known, dtype=object)
+        parts.append(np.where(same.any(axis=1), same[:, 1], NEITHER) if len(known) == 2 else same.astype(np.float64))
     return np.column_stack(parts)
 
 

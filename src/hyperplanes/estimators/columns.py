@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date, time, timedelta
+from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +20,8 @@ NEITHER = 0.5
 OF_TEXT = ("str", "large_string", "category", "categorical", "dictionary", "enum", "utf8")
 """How the types of data frame columns begin that hold text or categories, in lower case."""
 TIMES = (date, time, timedelta)
+NUMBERS = (Real, Decimal, np.bool_)
+NESTED = (list, dict, np.ndarray)
 
 
 class Columns(NamedTuple):
@@ -132,7 +135,11 @@ def _has_text(table: Any, k: int) -> bool:
         raise ValueError(
             f"column {table.columns[k]!r} holds dates or times: turn them into numbers of a unit you choose"
         )
-    return not all(isinstance(value, Real | np.bool_) for value in values)
+    if any(isinstance(value, NESTED) for value in values):
+        raise ValueError(
+            f"column {table.columns[k]!r} holds lists or records: give each of their entries a column of its own"
+        )
+    return not all_numbers(values)
 
 
 def _texts(table: Any, k: int, counted: NDArray[np.bool_]) -> set[str]:
@@ -155,7 +162,14 @@ def _column(table: Any, k: int) -> list[Any]:
     return values
 
 
+def all_numbers(values: Iterable[Any]) -> bool:
+    """Whether values are numbers, decimal ones and truth values included, or missing."""
+    return all(is_missing(value) or isinstance(value, NUMBERS) for value in values)
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN or what pandas writes for a missing one: none of them equals itself."""
+    if isinstance(value, NESTED):
+        return False
     same = value == value
     return value is None or not (isinstance(same, bool | np.bool_) and bool(same))

@@ -1,11 +1,13 @@
 """Text, categories and missing values: what the model sees of them, and that it fits and predicts with them."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.utils import get_tags
 
@@ -77,7 +79,9 @@ def test_unknown_category_is_none_of_the_known(kind):
     known = categories_of(TEXT[kind](["red", "green", None]))
     np.testing.assert_array_equal(spread_text(TEXT[kind](["blue", "green"]), known), [[0, 0, 0], [1, 0, 0]])
     two = categories_of(TEXT[kind](["red", "green"]))
-    np.testing.assert_array_equal(spread_text(TEXT[kind](["blue", None, "red"]), two), [[0], [0], [1]])
+    np.testing.assert_array_equal(
+        spread_text(TEXT[kind](["blue", None, "green", "red"]), two), [[0.5], [0.5], [0], [1]]
+    )
 
 
 def test_types_of_text_may_differ_between_fit_and_predict():
@@ -171,6 +175,58 @@ def test_truth_values_become_0_and_1(column, make_regressor):
     table = (pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame)({"yes": column})
     read = read_training_table(make_regressor(), table, [1.0, 2.0, 3.0], None)
     np.testing.assert_array_equal(read.inputs[np.argsort(read.response)], [[1], [0], [1]])
+
+
+PRICES = [Decimal("1.10"), Decimal("2.25"), None, Decimal("-6.50")]
+DECIMALS = {
+    "object": pd.Series(PRICES, dtype=object),
+    "pandas decimal128": pd.Series(PRICES, dtype=pd.ArrowDtype(pa.decimal128(10, 2))),
+    "polars Decimal": pl.Series(PRICES),
+}
+
+
+@pytest.mark.parametrize("beside_text", [False, True])
+@pytest.mark.parametrize("kind", DECIMALS)
+def test_decimal_numbers_are_numbers(kind, beside_text, make_regressor):
+    frame = pl.DataFrame if kind.startswith("polars") else pd.DataFrame
+    table = frame({"price": DECIMALS[kind]} | ({"text": ["a", "b", "b", "a"]} if beside_text else {}))
+    response = DECIMALS[kind].fill_null(Decimal(7)) if frame is pl.DataFrame else DECIMALS[kind].fillna(Decimal(7))
+    read = read_training_table(make_regressor(), table, response, None)
+    np.testing.assert_array_equal(read.response[np.argsort(read.response)], [-6.5, 1.1, 2.25, 7])
+    np.testing.assert_array_equal(read.inputs[np.argsort(read.response), 0], [-6.5, 1.1, 2.25, 1.1])
+    np.testing.assert_array_equal(read.inputs[np.argsort(read.response), -1], [0, 0, 0, 1])
+    assert text_columns(table) == ([1] if beside_text else [])
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_decimal_numbers_are_fitted_and_predicted_like_others(frame, fitted, example, make_regressor):
+    def decimals(values: np.ndarray) -> list[Decimal]:
+        return [Decimal(float(value)) for value in values]
+
+    def make_table(X: np.ndarray) -> Any:
+        kinds = {"schema": {"a": pl.Object, "b": pl.Object}} if frame is pl.DataFrame else {}
+        return frame({"a": decimals(X[:, 0]), "b": decimals(X[:, 1])}, **kinds)
+
+    model = make_regressor().fit(make_table(example.X), pd.Series(decimals(example.y)))
+    np.testing.assert_array_equal(model.predict(make_table(example.X_new)), fitted.predict(example.X_new))
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pd.Series([[1], [2, 3]]), "column 'several' holds lists or records: give each of their entries a column"),
+        (pd.Series([np.ones(2), None]), "column 'several' holds lists or records"),
+        (pd.Series([{"a": 1}, {"a": 2}]), "column 'several' holds lists or records"),
+        (pd.Series([[1], [2]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))), "got type list<.* in column 'several'"),
+        (pl.Series([[1], [2, 3]]), r"got type List\(Int64\) in column 'several'"),
+        (pl.Series([{"a": 1}, {"a": 2}]), "got type Struct.* in column 'several'"),
+    ],
+    ids=["lists", "arrays", "records", "arrow", "polars List", "polars Struct"],
+)
+def test_lists_name_their_column(column, message, make_regressor):
+    table = (pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame)({"one": [1.0, 2.0], "several": column})
+    with pytest.raises(ValueError, match=message):
+        read_training_table(make_regressor(), table, [1.0, 2.0], None)
 
 
 def test_fit_of_text_is_the_fit_of_its_columns_of_0_and_1(sides, example, make_regressor):

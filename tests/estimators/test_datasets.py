@@ -2,6 +2,7 @@
 
 import copy
 import sys
+from decimal import Decimal
 from functools import partial
 
 import dask
@@ -175,6 +176,148 @@ def test_types_of_parquet_that_are_numbers(numbers, tmp_path, regressor):
     found = divide(regressor, path)
     assert list(found.columns.has_missing) == [False, True, True]
     assert_same(found, divide_in_memory(regressor, pd.read_parquet(path)))
+
+
+@pytest.fixture
+def decimals(numbers):
+    """Prices with two decimals, as input and as response, and the same as floats."""
+    floats = numbers.round(2).assign(rent=[np.nan if k % 11 == 0 else k % 17 / 4 for k in range(N_ROWS)])
+    return floats.map(lambda value: None if np.isnan(value) else Decimal(f"{value:.2f}")), floats
+
+
+def test_decimal_numbers_are_numbers(decimals, tmp_path, regressor):
+    exact, floats = decimals
+    path, expected = store(exact, tmp_path / "exact.parquet"), divide_in_memory(regressor, floats)
+    assert pa.types.is_decimal(pq.read_schema(path).field("price").type)
+    assert_same(divide(regressor, path), expected)
+    assert_same(divide_in_memory(regressor, exact), expected)
+    with dask.config.set({"dataframe.convert-string": False}):
+        assert_same(divide(regressor, dd.from_pandas(exact, npartitions=3)), expected)
+
+
+def test_decimal_numbers_are_predicted_like_floats(decimals, in_memory, tmp_path):
+    sizes, floats = ({"width": table["width"], "height": table["rent"], "kind": "red"} for table in decimals)
+    path, out = store(pd.DataFrame(sizes), tmp_path / "exact.parquet"), tmp_path / "out.parquet"
+    in_memory.predict_dataset(path, out)
+    np.testing.assert_array_equal(pd.read_parquet(out)["mean"], in_memory.predict(pd.DataFrame(floats)))
+
+
+def test_decimal_labels_are_numbers(table, bands, tmp_path, classifier):
+    exact = table.assign(price=[Decimal(f"{band}.00") for band in bands])
+    found = divide(classifier, store(exact, tmp_path / "exact.parquet"))
+    expected = divide_labels_in_memory(classifier, table.assign(price=bands * 1.0))
+    assert_same(found, expected)
+
+
+@pytest.fixture
+def store_all(tmp_path):
+    """Store tables as files of one folder."""
+
+    def store_all(*tables):
+        folder = tmp_path / "several"
+        folder.mkdir()
+        for k, table in enumerate(tables):
+            store(table, folder / f"{k}.parquet")
+        return folder
+
+    return store_all
+
+
+@pytest.mark.parametrize("lacking", ["first", "second"])
+def test_a_column_that_one_file_lacks_is_missing_there(lacking, table, store_all, regressor):
+    halves = [table[:130], table[130:]]
+    at = ["first", "second"].index(lacking)
+    halves[at] = halves[at].drop(columns=["height", "kind"])
+    expected = divide_in_memory(regressor, pd.concat(halves))  # columns in the order in which they are found
+    assert sorted(expected.column_attributes["feature_names_in_"]) == ["height", "kind", "width"]
+    assert "missing" in {text for texts in expected.columns.categories for text in texts or ()}
+    assert_same(divide(regressor, store_all(*halves)), expected)
+
+
+def test_integers_in_one_file_and_floats_in_another_are_numbers(numbers, store_all, regressor):
+    whole = numbers.assign(count=np.arange(N_ROWS) % 7)
+    halves = whole[130:].assign(count=whole["count"][130:] + 0.5)
+    found = divide(regressor, store_all(whole[:130], halves))
+    assert_same(found, divide_in_memory(regressor, pd.concat([whole[:130], halves])))
+
+
+def test_text_that_is_missing_in_all_of_the_first_file_is_text(table, store_all, regressor):
+    first = table[:130].assign(kind=None)
+    folder = store_all(first, table[130:])
+    assert pq.read_schema(folder / "0.parquet").field("kind").type == pa.null()
+    found = divide(regressor, folder)
+    assert found.columns.categories == (None, None, ("blue", "green", "missing", "red"))
+    assert_same(found, divide_in_memory(regressor, pd.concat([first, table[130:]])))
+
+
+def test_categories_in_one_file_and_text_in_another(table, store_all, regressor):
+    folder = store_all(table[:130].astype({"kind": "category"}), table[130:])
+    assert_same(divide(regressor, folder), divide_in_memory(regressor, table))
+
+
+def test_decimals_in_one_file_and_integers_in_another(numbers, store_all, regressor):
+    prices = numbers.assign(price=np.arange(N_ROWS) % 13)
+    exact = prices[:130].assign(price=[Decimal(f"{price}.00") for price in prices["price"][:130]])
+    assert_same(divide(regressor, store_all(exact, prices[130:])), divide_in_memory(regressor, prices * 1.0))
+
+
+def test_an_index_of_one_file_is_no_column(table, tmp_path, regressor):
+    table[:130].reset_index(drop=True).to_parquet(tmp_path / "0.parquet")
+    table[130:].sample(frac=1, random_state=0).to_parquet(tmp_path / "1.parquet")
+    assert "__index_level_0__" in pq.read_schema(tmp_path / "1.parquet").names
+    assert_same(divide(regressor, tmp_path), divide_in_memory(regressor, table))
+
+
+def test_names_of_folders_hold_a_column_where_files_differ(table, tmp_path, regressor):
+    for kind, rows in table.groupby("kind"):
+        (tmp_path / f"kind={kind}").mkdir()
+        lacking = rows.drop(columns="kind") if kind == "red" else rows.drop(columns=["kind", "height"])
+        store(lacking, tmp_path / f"kind={kind}" / "rows.parquet")
+    expected = table.assign(height=table["height"].where(table["kind"] == "red"))
+    assert_same(divide(regressor, tmp_path), divide_in_memory(regressor, expected))
+
+
+def test_files_whose_types_have_nothing_in_common_are_named(table, store_all, regressor):
+    folder = store_all(table[:130], table[130:].assign(kind=1.5))
+    with pytest.raises(ValueError, match=r"column 'kind' holds double in .*1\.parquet and .*string in files before it"):
+        regressor.fit_dataset(folder, "price")
+
+
+def test_integers_that_are_no_floats_are_named(numbers, store_all, regressor):
+    folder = store_all(numbers.assign(number=2**60 + 1), numbers.assign(number=0.5))
+    with pytest.raises(ValueError, match=r"column 'number' of .*0\.parquet cannot be read as double: Integer value"):
+        regressor.fit_dataset(folder, "price")
+
+
+def test_a_folder_without_files(tmp_path, regressor):
+    with pytest.raises(ValueError, match="there is no Parquet file in "):
+        regressor.fit_dataset(tmp_path, "price")
+
+
+@pytest.mark.parametrize("name", ["a note.txt", "note.txt"], ids=["first", "last"])
+def test_another_file_in_the_folder_is_named(name, table, tmp_path, regressor):
+    store(table, tmp_path / "many rows.parquet")
+    (tmp_path / name).write_text("Rows of last year, see the wiki.")
+    with pytest.raises(ValueError, match=rf"(?s){name}.*files whose names begin with \. or _ are left out"):
+        regressor.fit_dataset(tmp_path, "price")
+    (tmp_path / name).rename(tmp_path / f"_{name}")
+    assert_same(divide(regressor, tmp_path), divide_in_memory(regressor, table))
+
+
+def test_the_response_alone_is_nothing_to_learn_from(table, tmp_path, regressor):
+    with pytest.raises(ValueError, match="has no column beside 'price': there is nothing to learn from"):
+        regressor.fit_dataset(store(table[["price"]], tmp_path / "alone.parquet"), "price")
+
+
+@pytest.mark.parametrize("several", [[1, 2], {"a": 1}])
+def test_lists_name_their_column(several, table, tmp_path, regressor, classifier):
+    path = store(table.assign(several=N_ROWS * [several]), tmp_path / "lists.parquet")
+    with pytest.raises(ValueError, match="column 'several' holds lists or records: give each of their entries"):
+        regressor.fit_dataset(path, "price")
+    with pytest.raises(ValueError, match="column 'several' must hold numbers, got values of type"):
+        regressor.fit_dataset(store(table[["width"]].assign(several=N_ROWS * [several]), path), "several")
+    with pytest.raises(ValueError, match="column 'several' must hold text, numbers or truth values, got unhashable"):
+        classifier.fit_dataset(path, "several")
 
 
 def test_cuts_and_medians_come_from_a_sample(table, stored, regressor, monkeypatch):

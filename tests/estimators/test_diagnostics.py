@@ -160,6 +160,16 @@ def test_a_fit_that_takes_much_longer_than_its_budget_is_warned_of(seconds, budg
     assert all("took 15 s, 1.5 times its budget" in text and "lower n_particles" in text for text in found)
 
 
+@pytest.mark.parametrize(("n_particles", "fewest"), [(100, 4), (1000, 20)])
+def test_only_steps_that_could_not_be_longer_are_said_to_be(n_particles, fewest):
+    def message(lowest_ess):
+        posterior = make_posterior(n_particles, n_particles, lowest_ess)
+        return judge_time(diagnose(posterior, make_summary()), 15.0, 10.0).warnings[-1]
+
+    assert "its budget, though its steps became as long as they may be. The first" in message(fewest)
+    assert "its budget. The first" in message(1.5 * fewest)
+
+
 @pytest.mark.parametrize("likelihood", ["varying", "bernoulli", "multinomial"])
 def test_without_a_prior_of_the_noise_there_is_no_least_noise(likelihood):
     found = diagnose(make_posterior(), make_summary(noise_variance=1e-6)._replace(likelihood=likelihood))

@@ -1,4 +1,5 @@
 import re
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,7 @@ def objects(*values) -> np.ndarray:
         (objects(True, np.False_), "b"),
         (np.array([1.0, 2.0]), "f"),
         (objects(2**60, 2**60 + 1), "i"),
+        (objects(Decimal("1.00"), Decimal(2)), "f"),
     ],
 )
 def test_labels_of_one_kind_are_kept(labels, kind):

@@ -196,6 +196,18 @@ def test_missing_values_and_new_categories_are_those_of_the_library(model, tmp_p
     assert_same(run(tmp_path / "m.onnx", feed_of(rows)), model, rows)
 
 
+@pytest.mark.parametrize("text", ["never seen", "missing"])
+def test_new_text_is_neither_of_two_categories(text, model, tmp_path):
+    changed = without_names(model)
+    changed.feature_names_in_ = np.array(["size", "age", "width", "kind", "height"], dtype=object)
+    changed.columns_ = changed.columns_._replace(categories=(None, None, None, ("a", "b"), None))
+    rows = pd.DataFrame({"size": 1.0, "age": np.arange(9.0), "width": 0.0, "kind": text, "height": 0.0})
+    changed.to_onnx(tmp_path / "m.onnx", LEVELS)
+    assert_same(run(tmp_path / "m.onnx", feed_of(rows)), changed, rows)
+    for known in ("a", "b"):
+        assert np.any(changed.predict(rows) != changed.predict(rows.assign(kind=known)))
+
+
 def test_any_number_of_rows_and_quantiles(plain, tmp_path):
     plain.to_onnx(tmp_path / "m.onnx", ())
     for n_rows in (0, 1):

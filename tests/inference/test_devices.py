@@ -30,7 +30,7 @@ y = np.maximum(X[:, 0], 0) + 0.1 * rng.normal(size=200)
 found = {}
 for name, device, n_jobs in (("all", None, 2), ("all, one thread", None, 1), ("cpu:1", "cpu:1", 2)):
     used.clear()
-    options = {"n_hyperplanes": 2, "n_particles": 60, "n_steps": 4, "sampler": "paper", "random_state": 0}
+    options = {"n_particles": 60, "n_steps": 4, "random_state": 0}
     model = HyperplaneProcessRegressor(device=device, n_jobs=n_jobs, **options).fit(X, y)
     digest = hashlib.sha256(model.posterior_.normals.tobytes() + model.predict(X).tobytes()).hexdigest()
     found[name] = {"devices": sorted(used), "digest": digest, "evidence": model.log_evidence_}

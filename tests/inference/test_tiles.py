@@ -51,6 +51,18 @@ def test_a_tile_fits_the_cache_and_the_memory_budget_does_not_change_it(n_blocks
     assert size == 1 or size * bytes_a_particle <= LARGEST_TILE_BYTES
 
 
+@pytest.mark.parametrize("budget", [1, 2**21 - 1, 2**21, 10 * 2**20, 2**30, 2**40])
+@pytest.mark.parametrize("n_devices", [1, 3])
+def test_an_accelerator_has_as_large_a_tile_as_its_memory_budget_allows(budget, n_devices, monkeypatch):
+    """Four times the features: those of a tile, and what moves make of them."""
+    monkeypatch.setattr("hyperplanes.inference.tiles.on_cpu", lambda: False)
+    data, share = blocks_of(2, 4096), -(-1000 // n_devices)
+    tile = tile_size(data, 14, 1000, budget, n_devices)
+    assert 1 <= tile <= share
+    assert tile == 1 or 4 * tile * 2**19 <= budget
+    assert tile == share or 4 * (tile + 1) * 2**19 > budget
+
+
 @pytest.mark.parametrize(("budget", "n_threads"), [(1, 1), (5 * 2**20, 1), (13 * 2**20, 3), (2**30, 8)])
 def test_threads_are_held_back_so_that_their_features_fit_the_budget(budget, n_threads):
     data = blocks_of(2, 4096)  # with 14 hyperplanes a particle has 2^19 bytes of features

@@ -140,6 +140,7 @@ def test_no_time_takes_the_longest_steps_and_no_end_of_it_the_shortest(seconds, 
         chosen = schedule.next_exponent(exponent, equal, increments)
     assert (schedule.hurry > 1.5) == (seconds < 1)
     assert chosen == pytest.approx(AdaptiveSchedule(share).next_exponent(exponent, equal, increments))
+    assert schedule.fewest_effective(200) == TimedSchedule.SHARES[0] * 200
 
 
 def test_a_timed_schedule_refuses_time_that_is_none():
@@ -154,7 +155,8 @@ def test_few_particles_are_not_left_with_one(rng):
         run.now += 1.0
         increments = tempered(log_likelihoods, exponent)
         chosen = schedule.next_exponent(exponent, equal, increments)
-    assert conditional_ess(equal, increments([chosen])[0]) >= TimedSchedule.FEWEST_EFFECTIVE
+    assert schedule.fewest_effective(20) == schedule.FEWEST_EFFECTIVE
+    assert 1 <= conditional_ess(equal, increments([chosen])[0]) / schedule.FEWEST_EFFECTIVE < 1.05
 
 
 @pytest.mark.parametrize("hurry", [0.5, 1.0, 3.0])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date, time, timedelta
+from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,9 +15,13 @@ Categories: TypeAlias = tuple[tuple[str, ...] | None, ...]
 
 MOST_CATEGORIES = 100
 MISSING = "missing"
+NEITHER = 0.5
+"""Stands, in the one column of two categories, for any other text."""
 OF_TEXT = ("str", "large_string", "category", "categorical", "dictionary", "enum", "utf8")
 """How the types of data frame columns begin that hold text or categories, in lower case."""
 TIMES = (date, time, timedelta)
+NUMBERS = (Real, Decimal, np.bool_)
+NESTED = (list, dict, np.ndarray)
 
 
 class Columns(NamedTuple):
@@ -102,7 +107,7 @@ def _median(values: Floats, row_weights: Floats) -> float:
 def spread_text(table: Any, categories: Categories) -> Floats:
     """Numbers of a data frame: text becomes a column of 0 and 1 for each category, or one where there are two.
 
-    A category that was not in training is none of the known ones: all its columns are 0.
+    A category that was not in training is none of the known ones: all its columns are 0, or `NEITHER` of two.
     """
     if not hasattr(table, "columns"):
         raise TypeError("X must be a data frame, as in fit: some of its columns hold text")
@@ -113,7 +118,8 @@ def spread_text(table: Any, categories: Categories) -> Floats:
             parts.append(np.array([np.nan if is_missing(value) else value for value in values], dtype=np.float64))
             continue
         texts = np.array([MISSING if text is None else text for text in texts_of(table, k)], dtype=object)
-        parts.extend((texts == name).astype(np.float64) for name in (known[1:] if len(known) == 2 else known))
+        same = texts[:, None] == np.array(known, dtype=object)
+        parts.append(np.where(same.any(axis=1), same[:, 1], NEITHER) if len(known) == 2 else same.astype(np.float64))
     return np.column_stack(parts)
 
 
@@ -129,7 +135,11 @@ def _has_text(table: Any, k: int) -> bool:
         raise ValueError(
             f"column {table.columns[k]!r} holds dates or times: turn them into numbers of a unit you choose"
         )
-    return not all(isinstance(value, Real | np.bool_) for value in values)
+    if any(isinstance(value, NESTED) for value in values):
+        raise ValueError(
+            f"column {table.columns[k]!r} holds lists or records: give each of their entries a column of its own"
+        )
+    return not all_numbers(values)
 
 
 def _texts(table: Any, k: int, counted: NDArray[np.bool_]) -> set[str]:
@@ -152,7 +162,14 @@ def _column(table: Any, k: int) -> list[Any]:
     return values
 
 
+def all_numbers(values: Iterable[Any]) -> bool:
+    """Whether values are numbers, decimal ones and truth values included, or missing."""
+    return all(is_missing(value) or isinstance(value, NUMBERS) for value in values)
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN or what pandas writes for a missing one: none of them equals itself."""
+    if isinstance(value, NESTED):
+        return False
     same = value == value
     return value is None or not (isinstance(same, bool | np.bool_) and bool(same))

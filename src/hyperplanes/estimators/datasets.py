@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 
-from hyperplanes.estimators.columns import Categories, Columns, learn_categories, learn_columns, may_hold_text
+from hyperplanes.estimators.columns import (
+    Categories,
+    Columns,
+    all_numbers,
+    learn_categories,
+    learn_columns,
+    may_hold_text,
+)
 from hyperplanes.estimators.division import Division
 from hyperplanes.estimators.label_counts import LabelCounts, add_up, count_labels
 from hyperplanes.estimators.labels import class_weights
@@ -124,6 +131,8 @@ def divided_dataset(
     dataset, reader = open_dataset(source), clone(estimator)
     names = list(dataset.layout.columns)
     require_columns([target], names)
+    if len(names) == 1:
+        raise ValueError(f"the data set has no column beside {target!r}: there is nothing to learn from")
     categories, classes = _learn_texts(dataset, target, is_classifier(estimator), shown)
     weights = None if classes is None else class_weights(estimator.class_weight, classes.labels, classes.counts)
     readings = partial(
@@ -192,16 +201,89 @@ def write_predictions(
 
 
 def _open_parquet(path: str) -> Dataset:
-    (datasets,) = _import_for_parquet("pyarrow.dataset")
-    dataset = datasets.dataset(path, format="parquet", partitioning="hive")
+    arrow, datasets = _import_for_parquet("pyarrow", "pyarrow.dataset")
+    with _parquet_expected(arrow, path):
+        dataset = datasets.dataset(path, format="parquet", partitioning="hive")
+    files = list(dataset.get_fragments())
+    if not files:
+        raise ValueError(f"there is no Parquet file in {path}")
+    schema = _common_schema(arrow, files, dataset.schema)
 
     def read(names: list[str]) -> Iterator[Frame]:
-        for file in dataset.get_fragments():
+        for file in files:
             for group in file.split_by_row_group():  # pyarrow reads ahead, without a bound, within what it is to scan
-                for batch in group.to_batches(dataset.schema, columns=names, batch_size=CHUNK_ROWS):
-                    yield batch.to_pandas()
+                with _readable(arrow, group, schema, names):
+                    for batch in group.to_batches(schema, columns=names, batch_size=CHUNK_ROWS):
+                        yield batch.to_pandas()
 
-    return Dataset(dataset.schema.empty_table().to_pandas(), dataset.count_rows(), read)
+    return Dataset(schema.empty_table().to_pandas(), dataset.count_rows(), read)
+
+
+def _common_schema(arrow: Any, files: Sequence[Any], first: Any) -> Any:
+    """Columns of all files in the order in which they are found, then those that names of folders hold.
+
+    Where files differ, what pandas had stored as an index in one of them is no column.
+    """
+    fields: dict[str, Any] = {}
+    indices: set[Any] = set()
+    for file in files:
+        with _parquet_expected(arrow, file.path):
+            found = file.physical_schema
+        described = (found.pandas_metadata or {}).get("index_columns", ())
+        indices.update(name for name in described if isinstance(name, str))  # a range is no column either
+        for field in found:
+            known = fields.get(field.name, field)
+            try:
+                fields[field.name] = _common_field(arrow, known, field)
+            except arrow.ArrowTypeError as error:
+                raise ValueError(
+                    f"column {field.name!r} holds {field.type} in {file.path} and {known.type} in files before it: "
+                    "write them all with the same type"
+                ) from error
+    fields |= {field.name: field for field in first if field.name not in fields}
+    if arrow.schema(fields.values()).equals(first):
+        return first
+    return arrow.schema(field for name, field in fields.items() if name not in indices)
+
+
+def _common_field(arrow: Any, known: Any, other: Any) -> Any:
+    """A field whose type takes the values of both."""
+    types = [known.type, other.type]
+    if types[0] == types[1]:
+        return known
+    if any(map(arrow.types.is_decimal, types)) and any(map(arrow.types.is_integer, types)):
+        return known.with_type(arrow.float64())  # the decimal type that pyarrow takes has too few digits
+    types = [
+        kind.value_type if arrow.types.is_dictionary(kind) and arrow.types.is_string(kind.value_type) else kind
+        for kind in types
+    ]
+    schemas = [arrow.schema([(known.name, kind)]) for kind in types]
+    return arrow.unify_schemas(schemas, promote_options="permissive").field(0)
+
+
+@contextmanager
+def _readable(arrow: Any, group: Any, schema: Any, names: list[str]) -> Iterator[None]:
+    """Name the column where values of a file do not fit the type that all files have in common."""
+    try:
+        yield
+    except arrow.ArrowInvalid:
+        for name in names:
+            try:
+                group.to_table(schema, columns=[name])
+            except arrow.ArrowInvalid as error:
+                kind = schema.field(name).type
+                raise ValueError(f"column {name!r} of {group.path} cannot be read as {kind}: {error}") from error
+        raise
+
+
+@contextmanager
+def _parquet_expected(arrow: Any, path: str) -> Iterator[None]:
+    try:
+        yield
+    except arrow.ArrowInvalid as error:
+        raise ValueError(
+            f"{path} cannot be read as Parquet ({error}): of a folder, files whose names begin with . or _ are left out"
+        ) from error
 
 
 def _open_dask(frame: Any) -> Dataset:
@@ -263,8 +345,8 @@ def _readings(
     for chunk in chunks:
         response = response_of(chunk[target], n_rows)
         inputs = chunk.drop(columns=target)
-        for name in inputs.columns:
-            values = _floats(inputs[name])
+        for name, texts in zip(inputs.columns, categories or len(inputs.columns) * (None,), strict=True):
+            values = _floats(inputs[name]) if texts is None else None
             if values is not None:
                 _refuse(name, values, np.isinf(values), n_rows)
         yield read_numbers(reader, inputs, response, categories, reset=n_rows == 0)
@@ -282,7 +364,8 @@ def _numbers_of(column: Any, first_row: int) -> Floats:
 
 def _floats(column: Any) -> Floats | None:
     """Numbers of a pandas series, NaN where they are missing; None for other types."""
-    if column.dtype.kind not in "biuf":
+    kind = column.dtype.kind
+    if kind not in "biuf" and not (kind == "O" and all_numbers(column)):
         return None
     return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
 

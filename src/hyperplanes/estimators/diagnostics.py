@@ -11,6 +11,7 @@ from hyperplanes.estimators.numerals import readable
 from hyperplanes.inference import Posterior
 from hyperplanes.model import Prior
 from hyperplanes.model.prior import LOG_VARIANCES
+from hyperplanes.smc import TimedSchedule
 
 FEW_DISTINCT = 0.1
 """Below this fraction of distinct hyperplane sets the particles are too alike to show uncertainty."""
@@ -22,6 +23,8 @@ AT_THE_FLOOR = 1.1
 """A noise estimate within this factor of the least that the prior allows is the prior's, not the data's."""
 OVER_BUDGET = 1.2
 """Share of its budget above which a fit took too long."""
+ABOUT_FEWEST = 1.1
+"""Within this factor of the fewest effective particles a step was as long as it may be."""
 
 
 class HyperplanesWarning(UserWarning):
@@ -169,10 +172,12 @@ def judge_time(diagnostics: Diagnostics, seconds: float, budget: float | None) -
     """Add a warning where a fit took much longer than it was allowed."""
     if budget is None or seconds <= OVER_BUDGET * budget:
         return diagnostics
-    message = (
-        f"The fit took {readable(seconds, 3)} s, {readable(seconds / budget, 2)} times its budget, with as few steps "
-        "as it can take. The first fit of a table of this size compiles, later ones do not; otherwise lower "
-        "n_particles, raise budget, or leave it None."
+    message = f"The fit took {readable(seconds, 3)} s, {readable(seconds / budget, 2)} times its budget"
+    if diagnostics.lowest_ess < ABOUT_FEWEST * TimedSchedule.fewest_effective(diagnostics.n_particles):
+        message += ", though its steps became as long as they may be"
+    message += (
+        ". The first fit of a table of this size compiles, later ones do not; otherwise lower n_particles, raise "
+        "budget, or leave it None."
     )
     return diagnostics._replace(warnings=(*diagnostics.warnings, message))
 

@@ -50,7 +50,10 @@ def add_up(found: Sequence[LabelCounts], target: str) -> LabelCounts:
 
 def _read_labels(column: Any, first_row: int) -> tuple[Labels, Indices, Indices]:
     """Different labels in a pandas series, which of them each row has, and the first row of each."""
-    codes, found = column.factorize()
+    try:
+        codes, found = column.factorize()
+    except TypeError as error:  # of what has no hash
+        raise ValueError(f"column {column.name!r} must hold text, numbers or truth values, got {error}") from error
     if (codes < 0).any():
         row = first_row + int(np.argmax(codes < 0))
         raise ValueError(f"column {column.name!r} must hold labels, got none in row {row}: remove such rows")

@@ -1,14 +1,13 @@
 """Labels of classes: all of them text, or numbers, or truth values; and how often their rows count."""
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
-from hyperplanes.estimators.columns import is_missing
+from hyperplanes.estimators.columns import NUMBERS, is_missing
 from hyperplanes.estimators.scaling import Floats
 from hyperplanes.estimators.tables import WEIGHTS
 
@@ -91,6 +90,6 @@ def _kind(label: Any, what: str, row: int) -> str:
         return "text"
     if isinstance(label, bool | np.bool_):
         return "truth values"
-    if isinstance(label, Real):
+    if isinstance(label, NUMBERS):
         return "numbers"
     raise ValueError(f"{what} must hold text, numbers or truth values, got {label!r} in row {row}")

@@ -23,6 +23,8 @@ NOT_NUMBERS = ("could not convert string to float", "float() argument must be")
 """How numpy begins to complain of text and of other objects."""
 TIMES = ("date", "time", "duration", "period")
 """How the types of columns that hold dates or times begin; scikit-learn takes some for numbers in an unknown unit."""
+NESTED = ("list", "array", "struct", "map", "large_list", "fixed_size_list")
+"""The same of columns that hold several values in a row."""
 COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
 
@@ -114,7 +116,7 @@ def read_inputs(estimator: BaseEstimator, X: Table, columns: Columns) -> Floats:
 
 def read_unfilled(estimator: BaseEstimator, X: Table, columns: Columns) -> Floats:
     """The same, NaN where values are missing."""
-    _refuse_times(X)
+    _refuse_types(X)
     with _numbers_expected():
         return _as_numbers(estimator, X, columns.categories, reset=False)
 
@@ -129,7 +131,7 @@ def read_numbers(
     estimator: BaseEstimator, X: Table, y: Table, categories: Categories, **checks: Any
 ) -> tuple[Floats, Floats]:
     """Check inputs and responses: text becomes numbers, and what is missing stays NaN."""
-    _refuse_times(X)
+    _refuse_types(X)
     with _numbers_expected():
         numbers = _as_numbers(estimator, X, categories, **checks)
         numbers, response = check_X_y(
@@ -154,10 +156,10 @@ def _as_numbers(estimator: BaseEstimator, X: Table, categories: Categories, *, r
     return numbers
 
 
-def _refuse_times(X: Table) -> None:
+def _refuse_types(X: Table) -> None:
     types = np.ravel(np.array(getattr(X, "dtypes", getattr(X, "dtype", None)), dtype=object))
     for k, kind in enumerate(map(str, types)):
-        if kind.lower().startswith(TIMES):
+        if kind.lower().startswith(TIMES + NESTED):
             where = f" in column {X.columns[k]!r}" if hasattr(X, "columns") else ""
             raise ValueError(_numbers_only(f"type {kind}{where}"))
 
@@ -175,6 +177,6 @@ def _numbers_expected() -> Iterator[None]:
 
 def _numbers_only(got: str) -> str:
     return (
-        f"an array of inputs and y must hold numbers only, got {got}. Give columns of text in a data frame, and turn "
-        "dates and times into numbers of a unit you choose."
+        f"an array of inputs and y must hold numbers only, got {got}. Give columns of text in a data frame, turn "
+        "dates and times into numbers of a unit you choose, and give entries of lists columns of their own."
     )

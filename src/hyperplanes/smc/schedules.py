@@ -148,6 +148,11 @@ class TimedSchedule:
             raise ValueError(f"seconds must be positive and finite, got {self.seconds}")
         self._start = self.clock()
 
+    @classmethod
+    def fewest_effective(cls, n_particles: int) -> float:
+        """Of so many particles, how many the longest step leaves effective."""
+        return max(cls.SHARES[0] * n_particles, cls.FEWEST_EFFECTIVE)
+
     def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
         """Find the exponent for the share that the time left asks for."""
         now, factor = self.clock(), self.hurry
@@ -156,7 +161,7 @@ class TimedSchedule:
             gained = self.progress(exponent) - self.progress(before)
             self._speeds.append(gained / (max(now - since, 1e-9) * self.hurry))
             factor = min(self._factor(exponent, self._start + self.seconds - now), self.LARGEST_RISE * self.hurry)
-        least = max(self.SHARES[0], self.FEWEST_EFFECTIVE / len(log_weights))
+        least = self.fewest_effective(len(log_weights)) / len(log_weights)
         share = float(np.clip(1 / (1 + factor**2 * (1 / self.share - 1)), min(least, self.share), self.SHARES[1]))
         self._last, self.hurry = (exponent, now), float(np.sqrt((1 / share - 1) / (1 / self.share - 1)))
         return AdaptiveSchedule(share).next_exponent(exponent, log_weights, log_increments)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hyperplanes.estimators.columns import Columns
+from hyperplanes.estimators.columns import NEITHER, Columns
 from hyperplanes.estimators.onnx.graph import INTERNAL, Graph, Name
 
 
@@ -46,7 +46,12 @@ def _piece(graph: Graph, name: str, known: tuple[str, ...] | None) -> Name:
     if known is None:
         return graph.input(name, np.float64, ["rows", 1])
     texts = graph.input(name, str, ["rows", 1])
-    same = graph.apply(
-        "Equal", texts, graph.constant(np.array([known[1:] if len(known) == 2 else known], dtype=object))
-    )
-    return graph.cast(same, np.float64)
+    if len(known) != 2:
+        return graph.cast(_equal(graph, texts, known), np.float64)
+    is_first, is_second = (_equal(graph, texts, (text,)) for text in known)
+    other = graph.apply("Where", is_first, graph.constant(0.0), graph.constant(NEITHER))
+    return str(graph.apply("Where", is_second, graph.constant(1.0), other))
+
+
+def _equal(graph: Graph, texts: Name, known: tuple[str, ...]) -> Name:
+    return str(graph.apply("Equal", texts, graph.constant(np.array([known], dtype=object))))

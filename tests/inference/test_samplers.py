@@ -5,11 +5,19 @@ from some_particles import N_PLACES, functions_of, make_particles
 
 from hyperplanes.inference import samplers
 from hyperplanes.inference.fit import draw_states
-from hyperplanes.inference.samplers import FULL, MOST_ROUNDS, collapsed_sampler, correlation, with_room
+from hyperplanes.inference.samplers import (
+    FULL,
+    MOST_ROUNDS,
+    collapsed_sampler,
+    correlation,
+    move_until_forgotten,
+    with_room,
+)
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.stages import Stage
 from hyperplanes.model import Data, Prior, gaussian, make_data, paper_prior
 from hyperplanes.moves import State, make_state
+from hyperplanes.smc import AdaptiveSchedule
 
 
 def test_correlation_of_what_stays_moves_and_never_varies(rng):
@@ -44,6 +52,19 @@ def test_rounds_repeat_until_the_functions_have_moved(stays, rng, monkeypatch):
         _, accepted = collapsed_sampler(Stage(data, 0), prior, settings).move(jax.random.key(0), states, 0.3)
     assert calls == [0.3] * (MOST_ROUNDS if stays else 1)
     assert accepted == 0.5
+
+
+@pytest.mark.parametrize("stuck", [None, 0, 1])
+def test_rounds_repeat_while_one_of_several_functions_has_not_moved(stuck, rng):
+    made = []
+
+    def once(key, functions):
+        made.append(key)
+        return [old if k == stuck else rng.normal(size=old.shape) for k, old in enumerate(functions)], 0.5
+
+    functions = [rng.normal(size=(200, 3)), 1e-3 * rng.normal(size=(200, 3))]
+    move_until_forgotten(once, list, jax.random.key(0), functions, AdaptiveSchedule(0.65))
+    assert len(made) == (1 if stuck is None else MOST_ROUNDS)
 
 
 def make_states(rng: np.random.Generator, numbers: list[int]) -> tuple[State, Data]:

@@ -56,7 +56,8 @@ def rate_of_product(size: int, n_vectors: int) -> float:
 
     @jax.jit
     def repeat(right: jax.Array) -> jax.Array:
-        return jax.lax.fori_loop(0, 50, lambda _, right: jnp.matmul(left, right, precision=EXACT), right)
+        found: jax.Array = jax.lax.fori_loop(0, 50, lambda _, right: jnp.matmul(left, right, precision=EXACT), right)
+        return found
 
     right = jnp.ones((size, n_vectors), jnp.float32)
     return 50e-9 * size**2 * n_vectors / best_seconds(lambda: repeat(right))

@@ -78,8 +78,8 @@ class Draws(NamedTuple):
 
 
 def make_draws(particles: Particle, log_weights: Floats) -> Draws:
-    fields = particles.normals, particles.offsets, particles.coefficients, particles.noise_variance
-    return Draws(*(np.asarray(field) for field in fields), log_weights)
+    found = jax.tree.map(np.asarray, particles)
+    return Draws(found.normals, found.offsets, found.coefficients, found.noise_variance, log_weights)
 
 
 def equal_weights(particles: Particle) -> Draws:
@@ -204,7 +204,8 @@ class Chain(NamedTuple):
         n = int(np.searchsorted(self.seconds, seconds, side="right"))
         first = min(N_WARMUP, n // 2)
         rows = np.linspace(first, n - 1, min(N_KEPT, n - first)).astype(int)
-        return jax.tree.map(lambda leaf: leaf[rows], self)
+        kept: Chain = jax.tree.map(lambda leaf: leaf[rows], self)
+        return kept
 
 
 def not_stuck(chains: list[Chain]) -> list[Chain]:
@@ -346,7 +347,7 @@ def tempered_smc(train: Simulation, test: Simulation, seed: int, budget: float) 
         coefficients = jax.random.normal(key_coefficients, (N_PARTICLES, len(train.offsets) + 1))
         start = adaptive_tempered.init(Unknowns(positions, coefficients))._replace(tempering_param=jnp.float64(0))
         run_smc(key, start, 1, problem, most_steps=2)  # compiles, the second step once more
-        path, n_leapfrogs = [], 2
+        path, n_leapfrogs = list[tuple[float, Floats]](), 2
         while not path or 2 * path[-1][0] <= budget:
             run = run_smc(key, start, n_leapfrogs, problem, most_steps=np.inf)
             if path and run.seconds > budget:

@@ -12,7 +12,6 @@ median over data sets: `slower_first` when they first did, which favours them be
 """
 
 import argparse
-import importlib
 import json
 import os
 import sys
@@ -92,17 +91,26 @@ OURS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
     "unset": hyperplanes(),
     "paper": told("paper", n_particles=1000, n_steps=100),
 }
-SAME_POSTERIOR = {"blackjax": "tempered_smc", "nuts": "nuts"}
-"""Functions of `sampler_rivals` that take a budget in seconds."""
-OTHERS = {"truth": "chain_from_truth", "bde": "bde", "bart": "bart", "xgboost": "bootstrapped_xgboost"}
-"""Functions of `sampler_rivals`."""
-METHODS = [*OURS, *SAME_POSTERIOR, *OTHERS]
+SAME_POSTERIOR = ("blackjax", "nuts")
+"""Rivals that take a budget in seconds."""
+METHODS = (*OURS, *SAME_POSTERIOR, "truth", "bde", "bart", "xgboost")
 
 
-def rival(name: str) -> Callable[..., Prediction]:
-    """A function of `sampler_rivals`, whose libraries are needed only where it is called."""
-    run: Callable[..., Prediction] = getattr(importlib.import_module("sampler_rivals"), name)
-    return run
+def run_method(method: str, train: Simulation, test: Simulation, seed: int, budget: float) -> Prediction:
+    if method in OURS:
+        return OURS[method](train, test, seed)
+    import sampler_rivals  # here, because ours need none of its libraries
+
+    if method in SAME_POSTERIOR:
+        limited = {"blackjax": sampler_rivals.tempered_smc, "nuts": sampler_rivals.nuts}
+        return limited[method](train, test, seed, budget)
+    others = {
+        "truth": sampler_rivals.chain_from_truth,
+        "bde": sampler_rivals.bde,
+        "bart": sampler_rivals.bart,
+        "xgboost": sampler_rivals.bootstrapped_xgboost,
+    }
+    return others[method](train, test, seed)
 
 
 def data_set(case: str, seed: int) -> Split:
@@ -116,14 +124,10 @@ def attainable(train: Simulation) -> float:
     return float(np.sqrt(1 + n_parameters / len(train.y)))
 
 
-def score(method: str, case: str, seed: int, budget: float | None = None) -> Score:
+def score(method: str, case: str, seed: int, budget: float = 0.0) -> Score:
     train, test = data_set(case, seed)
     start = time.perf_counter()
-    if method in SAME_POSTERIOR:
-        prediction = rival(SAME_POSTERIOR[method])(train, test, seed, budget)
-    else:
-        run = OURS[method] if method in OURS else rival(OTHERS[method])
-        prediction = run(train, test, seed)
+    prediction = run_method(method, train, test, seed, budget)
     seconds = time.perf_counter() - start
     over_oracle = rmse(test.y, prediction.mean) / rmse(test.y, test.f)
     return {
@@ -143,7 +147,7 @@ def score(method: str, case: str, seed: int, budget: float | None = None) -> Sco
     }
 
 
-def score_sets(method: str, case: str, n_sets: int, budget: float | None, cells: Path | None) -> list[Score]:
+def score_sets(method: str, case: str, n_sets: int, budget: float, cells: Path | None) -> list[Score]:
     """Scores on all data sets; those in the folder `cells` are read, those missing there are computed and written."""
     scores = []
     warm = method not in OURS  # the others compile before their clock starts, or say so
@@ -231,7 +235,7 @@ def main() -> None:
     parser.add_argument("--seeds-for-evidence", type=int, metavar="K", help="only fit one data set with K seeds")
     parser.add_argument("--first-fit", action="store_true", help="only time first and second fits in fresh processes")
     options = parser.parse_args()
-    if "auto" not in options.methods and SAME_POSTERIOR.keys() & set(options.methods):
+    if "auto" not in options.methods and set(SAME_POSTERIOR) & set(options.methods):
         parser.error("blackjax and nuts are given 10 times the seconds of auto: add auto to --methods")
     if options.cells:
         options.cells.mkdir(parents=True, exist_ok=True)
@@ -247,7 +251,7 @@ def main() -> None:
             continue
         ours: list[Score] = []
         for method in sorted(options.methods, key=METHODS.index):
-            budget = TIMES_OURS * float(np.mean([one["seconds"] for one in ours])) if ours else None
+            budget = TIMES_OURS * float(np.mean([one["seconds"] for one in ours])) if ours else 0.0
             scores = score_sets(method, case, options.sets, budget, options.cells)
             ours = scores if method == "auto" else ours
             report.append({"case": case, "method": method, "summary": summarise(scores, ours), "scores": scores})

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"  # before JAX is imported
@@ -72,9 +73,9 @@ def measure(n_classes: int) -> dict[str, float]:
         return [likelihood.given_auxiliaries(key, unknowns, functions, output, data, one) for output in each]
 
     def of_visits(n_visits: int) -> Callable[..., Any]:
-        options = {"likelihood": likelihood, "one_round": collapsed_round, "unknown_number": True}
+        one_round = partial(compound_round, likelihood=likelihood, one_round=collapsed_round, unknown_number=True)
         shared = one, data, prior, prior, Visits(n_visits, 0), jnp.zeros_like(data.response)
-        return lambda key, unknowns: compound_round(key, unknowns, *shared, **options)
+        return lambda key, unknowns: one_round(key, unknowns, *shared)
 
     return {
         "round": microseconds(of_visits(N_HYPERPLANES), keys, particles),

@@ -41,7 +41,7 @@ def probabilities(X: Floats, classes: Floats, new: Floats, seed: int) -> tuple[F
     return found["probabilities"], float(found["seconds"])
 
 
-def _run(X: Floats, new: Floats, seed: int, **response: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def _run(X: Floats, new: Floats, seed: int, **response: Any) -> dict[str, NDArray[Any]]:
     """What `bde_draws.py` makes of standardised inputs, in its environment."""
     if not PYTHON.exists():
         raise SystemExit("sklearn-contrib-bde has no environment yet: run `make .venv/.bde`")

@@ -82,7 +82,7 @@ def main() -> None:
     if options.first_fit:
         print(fit(options.first_fit, 1)["seconds"])
         return
-    report = {}
+    report: dict[str, dict[str, Any]] = {}
     for table in TABLES:
         report[table] = {"first_fit_seconds": first_fit_seconds(table)}
         report[table] |= {f"set {seed}": compare(table, seed) for seed in range(1, options.seeds + 1)}

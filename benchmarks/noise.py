@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,7 +122,7 @@ def main() -> None:
         for noise in options.noises:
             for seed in range(1, options.seeds + 1):
                 file = options.cells / f"{name}-{noise}-{seed}.json"
-                cells.append(stored(file, lambda which=(name, noise, seed): run_cell(*which)))
+                cells.append(stored(file, partial(run_cell, name, noise, seed)))
                 print(f"{name} {noise} {seed}", file=sys.stderr)
     report = summarise(cells)
     for line in report:

@@ -28,5 +28,5 @@ class Prediction(NamedTuple):
 
 def from_draws(functions: Floats, responses: Floats, **details: Any) -> Prediction:
     """Summarise draws of the function and of new responses, both (n_draws, n)."""
-    intervals = [np.quantile(draws, TAILS, axis=0).T for draws in (functions, responses)]
-    return Prediction(functions.mean(axis=0), *intervals, details)
+    function, response = (np.quantile(draws, TAILS, axis=0).T for draws in (functions, responses))
+    return Prediction(functions.mean(axis=0), function, response, details)

@@ -24,6 +24,7 @@ from hyperplanes.model.features import EXACT
 from hyperplanes.moves import State, collapsed_round, make_state
 from hyperplanes.moves.candidates import N_CANDIDATES, N_GUESSES, N_REFINEMENTS
 from hyperplanes.moves.langevin import STEPS_A_VISIT
+from hyperplanes.moves.rounds import UNITS_A_CANDIDATE
 from sampler import CASES
 
 EXPONENT = 0.1
@@ -35,9 +36,9 @@ def multiplications(n_rows: int, n_columns: int, n_hyperplanes: int) -> int:
     p, m = n_columns, n_hyperplanes
     look, gradient, vacate = p + m + 4, m + 2 * (p + 1), m + 1
     opening = m * (p + 1) + (m + 2) ** 2
-    candidates = vacate + (N_CANDIDATES + 1) * look + 2 * N_REFINEMENTS * N_GUESSES * (p + 1) + p + 1
+    choice = vacate + (N_CANDIDATES + 1) * look + 2 * N_REFINEMENTS * N_GUESSES * (p + 1) + p + 1
     visits = m * (vacate + (STEPS_A_VISIT + 1) * (look + gradient))
-    return n_rows * (opening + candidates + visits)
+    return n_rows * (opening + -(-m // UNITS_A_CANDIDATE) * choice + visits)
 
 
 def best_seconds(run: Callable[[], Any], n_repeats: int = 7) -> float:
@@ -56,7 +57,8 @@ def rate_of_product(size: int, n_vectors: int) -> float:
 
     @jax.jit
     def repeat(right: jax.Array) -> jax.Array:
-        return jax.lax.fori_loop(0, 50, lambda _, right: jnp.matmul(left, right, precision=EXACT), right)
+        found: jax.Array = jax.lax.fori_loop(0, 50, lambda _, right: jnp.matmul(left, right, precision=EXACT), right)
+        return found
 
     right = jnp.ones((size, n_vectors), jnp.float32)
     return 50e-9 * size**2 * n_vectors / best_seconds(lambda: repeat(right))

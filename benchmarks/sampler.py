@@ -2,7 +2,8 @@
 
 Prints JSON, and a table on stderr. "Attainable" is sqrt(1 + d/n): n training rows, d the parameters of the true units
 that fire on at least 1% of them, plus the intercept. A figure of 1 in the column `rmse` is what an efficient estimator
-that knew which units matter would reach.
+that knew which units matter would reach; `over_oracle` is the same without "attainable", test RMSE over that of the
+true function.
 
 Rivals on the same posterior (`nuts`, `blackjax`) may take 10 times the seconds of `auto`, measured in the same run. How
 many times slower they are is the time after which they came as near to the truth as `auto`, in units of its time, the
@@ -11,11 +12,13 @@ median over data sets: `slower_first` when they first did, which favours them be
 """
 
 import argparse
-import importlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +35,32 @@ TIMES_OURS = 10
 AS_NEAR = 1.05
 """RMSE to the truth counts as the same up to this factor."""
 
+MEANS = (
+    "seconds",
+    "rmse_to_truth",
+    "function_covered",
+    "function_width",
+    "response_covered",
+    "response_width",
+    "number_covered",
+    "log_evidence",
+    "n_distinct",
+)
+"""Figures of which the mean over data sets is shown, where a method has them."""
+OF_FIRST_FITS = ("p2m2", "p10m10", "p20m10")
+"""Cases that `--first-fit` measures unless told otherwise."""
+
 Score = dict[str, Any]
 
 
-def told(sampler: str, **settings: Any) -> Callable[[Simulation, Simulation, int], Prediction]:
-    """With the number of hyperplanes and the paper's prior, that of the generator up to the scale of coefficients."""
+def given(train: Simulation) -> dict[str, Any]:
+    """The number of hyperplanes and the paper's prior, that of the generator up to the scale of coefficients."""
+    return {"n_hyperplanes": len(train.offsets), "prior": paper_prior(train.X.shape[1])}
 
+
+def told(sampler: str, **settings: Any) -> Callable[[Simulation, Simulation, int], Prediction]:
     def run(train: Simulation, test: Simulation, seed: int) -> Prediction:
-        known = {"n_hyperplanes": len(train.offsets), "prior": paper_prior(train.X.shape[1])}
-        return hyperplanes(**known, sampler=sampler, **settings)(train, test, seed)
+        return hyperplanes(**given(train), sampler=sampler, **settings)(train, test, seed)
 
     return run
 
@@ -71,17 +91,26 @@ OURS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
     "unset": hyperplanes(),
     "paper": told("paper", n_particles=1000, n_steps=100),
 }
-SAME_POSTERIOR = {"blackjax": "tempered_smc", "nuts": "nuts"}
-"""Functions of `sampler_rivals` that take a budget in seconds."""
-OTHERS = {"truth": "chain_from_truth", "bde": "bde", "bart": "bart", "xgboost": "bootstrapped_xgboost"}
-"""Functions of `sampler_rivals`."""
-METHODS = [*OURS, *SAME_POSTERIOR, *OTHERS]
+SAME_POSTERIOR = ("blackjax", "nuts")
+"""Rivals that take a budget in seconds."""
+METHODS = (*OURS, *SAME_POSTERIOR, "truth", "bde", "bart", "xgboost")
 
 
-def rival(name: str) -> Callable[..., Prediction]:
-    """A function of `sampler_rivals`, whose libraries are needed only where it is called."""
-    run: Callable[..., Prediction] = getattr(importlib.import_module("sampler_rivals"), name)
-    return run
+def run_method(method: str, train: Simulation, test: Simulation, seed: int, budget: float) -> Prediction:
+    if method in OURS:
+        return OURS[method](train, test, seed)
+    import sampler_rivals  # here, because ours need none of its libraries
+
+    if method in SAME_POSTERIOR:
+        limited = {"blackjax": sampler_rivals.tempered_smc, "nuts": sampler_rivals.nuts}
+        return limited[method](train, test, seed, budget)
+    others = {
+        "truth": sampler_rivals.chain_from_truth,
+        "bde": sampler_rivals.bde,
+        "bart": sampler_rivals.bart,
+        "xgboost": sampler_rivals.bootstrapped_xgboost,
+    }
+    return others[method](train, test, seed)
 
 
 def data_set(case: str, seed: int) -> Split:
@@ -95,21 +124,19 @@ def attainable(train: Simulation) -> float:
     return float(np.sqrt(1 + n_parameters / len(train.y)))
 
 
-def score(method: str, case: str, seed: int, budget: float | None = None) -> Score:
+def score(method: str, case: str, seed: int, budget: float = 0.0) -> Score:
     train, test = data_set(case, seed)
     start = time.perf_counter()
-    if method in SAME_POSTERIOR:
-        prediction = rival(SAME_POSTERIOR[method])(train, test, seed, budget)
-    else:
-        run = OURS[method] if method in OURS else rival(OTHERS[method])
-        prediction = run(train, test, seed)
+    prediction = run_method(method, train, test, seed, budget)
     seconds = time.perf_counter() - start
+    over_oracle = rmse(test.y, prediction.mean) / rmse(test.y, test.f)
     return {
         "method": method,
         "case": case,
         "seed": seed,
         "seconds": seconds,
-        "rmse": rmse(test.y, prediction.mean) / rmse(test.y, test.f) / attainable(train),
+        "rmse": over_oracle / attainable(train),
+        "over_oracle": over_oracle,
         "rmse_to_truth": rmse(test.f, prediction.mean),
         "function_covered": coverage(test.f, prediction.function),
         "function_width": mean_width(prediction.function),
@@ -120,7 +147,7 @@ def score(method: str, case: str, seed: int, budget: float | None = None) -> Sco
     }
 
 
-def score_sets(method: str, case: str, n_sets: int, budget: float | None, cells: Path | None) -> list[Score]:
+def score_sets(method: str, case: str, n_sets: int, budget: float, cells: Path | None) -> list[Score]:
     """Scores on all data sets; those in the folder `cells` are read, those missing there are computed and written."""
     scores = []
     warm = method not in OURS  # the others compile before their clock starts, or say so
@@ -139,12 +166,12 @@ def score_sets(method: str, case: str, n_sets: int, budget: float | None, cells:
 
 
 def summarise(scores: list[Score], ours: list[Score]) -> dict[str, float | None]:
-    """Medians of the RMSE and of how many times slower, means of the rest."""
-    names = ["seconds", "rmse_to_truth", "function_covered", "function_width", "response_covered", "response_width"]
-    means = {name: float(np.mean([score[name] for score in scores])) for name in names}
-    summary = {"rmse": float(np.median([score["rmse"] for score in scores])), **means}
-    if "number_covered" in scores[0]:
-        summary["number_covered"] = float(np.mean([score["number_covered"] for score in scores]))
+    """Medians of both ratios of the RMSE and of how many times slower, means of the rest."""
+    means = [name for name in MEANS if name in scores[0]]
+    summary: dict[str, float | None] = {
+        **{name: float(np.median([score[name] for score in scores])) for name in ("rmse", "over_oracle")},
+        **{name: float(np.mean([score[name] for score in scores])) for name in means},
+    }
     if not scores[0]["path"]:
         return summary
     slower = np.median([times_slower(score, our) for score, our in zip(scores, ours, strict=True)], axis=0)
@@ -162,11 +189,35 @@ def times_slower(rival: Score, ours: Score) -> tuple[float, float]:
 def evidence_spread(case: str, n_seeds: int) -> dict[str, Any]:
     """Standard deviation of the log evidence over seeds on one data set, beside the error that a single run reports."""
     train, _ = data_set(case, 1)
-    known = {"n_hyperplanes": len(train.offsets), "prior": paper_prior(train.X.shape[1])}
-    models = [HyperplaneProcessRegressor(**known, random_state=seed) for seed in range(n_seeds)]
+    models = [HyperplaneProcessRegressor(**given(train), random_state=seed) for seed in range(n_seeds)]
     evidences, errors = np.array([(m.fit(train.X, train.y).log_evidence_, m.log_evidence_error_) for m in models]).T
     spread = {"deviation": float(evidences.std(ddof=1)), "mean_error_reported": float(errors.mean())}
     return {"case": case, **spread, "log_evidences": evidences.tolist(), "errors": errors.tolist()}
+
+
+def two_fits(case: str, seed: int) -> tuple[float, float]:
+    """Seconds of a fit, and of the same fit once more."""
+    train, _ = data_set(case, seed)
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        HyperplaneProcessRegressor(**given(train), random_state=seed).fit(train.X, train.y)
+        seconds.append(time.perf_counter() - start)
+    return seconds[0], seconds[1]
+
+
+def first_fits(case: str, n_sets: int) -> dict[str, Any]:
+    """Seconds of first fits in fresh processes without a disk cache, and of second ones, the number given.
+
+    The time to import the library does not count.
+    """
+    os.environ["HYPERPLANES_CACHE"] = "off"
+    os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as fresh:
+        each = list(fresh.map(two_fits, [case] * n_sets, range(1, n_sets + 1)))
+    first, second = np.array(each).T
+    medians = {"first": float(np.median(first)), "second": float(np.median(second))}
+    return {"case": case, **medians, "more": float(np.median(first - second)), "seconds_of_each": each}
 
 
 def show(case: str, method: str, figures: dict[str, Any]) -> None:
@@ -177,25 +228,30 @@ def show(case: str, method: str, figures: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES)
+    parser.add_argument("--cases", nargs="+", choices=CASES)
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--sets", type=int, default=10, help="simulated data sets of each case")
     parser.add_argument("--cells", type=Path, help="folder with one file a data set, read where it is there")
     parser.add_argument("--seeds-for-evidence", type=int, metavar="K", help="only fit one data set with K seeds")
+    parser.add_argument("--first-fit", action="store_true", help="only time first and second fits in fresh processes")
     options = parser.parse_args()
-    if "auto" not in options.methods and SAME_POSTERIOR.keys() & set(options.methods):
+    if "auto" not in options.methods and set(SAME_POSTERIOR) & set(options.methods):
         parser.error("blackjax and nuts are given 10 times the seconds of auto: add auto to --methods")
     if options.cells:
         options.cells.mkdir(parents=True, exist_ok=True)
     report = []
-    for case in options.cases:
+    for case in options.cases or (OF_FIRST_FITS if options.first_fit else CASES):
+        if options.first_fit:
+            report.append(first_fits(case, options.sets))
+            show(case, "fits", report[-1])
+            continue
         if options.seeds_for_evidence:
             report.append(evidence_spread(case, options.seeds_for_evidence))
             show(case, "evidence", report[-1])
             continue
         ours: list[Score] = []
         for method in sorted(options.methods, key=METHODS.index):
-            budget = TIMES_OURS * float(np.mean([one["seconds"] for one in ours])) if ours else None
+            budget = TIMES_OURS * float(np.mean([one["seconds"] for one in ours])) if ours else 0.0
             scores = score_sets(method, case, options.sets, budget, options.cells)
             ours = scores if method == "auto" else ours
             report.append({"case": case, "method": method, "summary": summarise(scores, ours), "scores": scores})

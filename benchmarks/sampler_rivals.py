@@ -71,6 +71,20 @@ class Draws(NamedTuple):
     """(n_draws,)."""
     log_weights: Any
     """(n_draws,), normalised."""
+    degrees: None = None
+    """Noise is Gaussian."""
+    spread: None = None
+    """Noise is the same everywhere."""
+
+
+def make_draws(particles: Particle, log_weights: Floats) -> Draws:
+    found = jax.tree.map(np.asarray, particles)
+    return Draws(found.normals, found.offsets, found.coefficients, found.noise_variance, log_weights)
+
+
+def equal_weights(particles: Particle) -> Draws:
+    n = len(particles.offsets)
+    return make_draws(particles, np.full(n, -np.log(n)))
 
 
 def make_problem(train: Simulation) -> Problem:
@@ -81,8 +95,7 @@ def make_problem(train: Simulation) -> Problem:
 
 def predict_mean(problem: Problem, test: Simulation, draws: Draws) -> Floats:
     rows = problem.inputs.to_model(test.X)
-    mean, _ = prediction.moments(draws, rows, with_variance=False, max_bytes=MAX_BYTES)
-    return problem.response.to_user(mean)
+    return problem.response.to_user(prediction.mean(draws, rows, max_bytes=MAX_BYTES))
 
 
 def predict(problem: Problem, test: Simulation, draws: Draws, **details: Any) -> Prediction:
@@ -191,7 +204,8 @@ class Chain(NamedTuple):
         n = int(np.searchsorted(self.seconds, seconds, side="right"))
         first = min(N_WARMUP, n // 2)
         rows = np.linspace(first, n - 1, min(N_KEPT, n - first)).astype(int)
-        return jax.tree.map(lambda leaf: leaf[rows], self)
+        kept: Chain = jax.tree.map(lambda leaf: leaf[rows], self)
+        return kept
 
 
 def not_stuck(chains: list[Chain]) -> list[Chain]:
@@ -226,9 +240,7 @@ def nuts(train: Simulation, test: Simulation, seed: int, budget: float) -> Predi
 
         def pool(chosen: list[Chain]) -> Draws:
             positions = jax.tree.map(lambda *leaves: np.concatenate(leaves), *[chain.positions for chain in chosen])
-            n = len(positions.log_noise)
-            particles = _complete(jax.random.split(key_draws, n), positions, *known)
-            return Draws(*jax.tree.map(np.asarray, particles[:4]), log_weights=np.full(n, -np.log(n)))
+            return equal_weights(_complete(jax.random.split(key_draws, len(positions.log_noise)), positions, *known))
 
         used = float(max(chain.seconds[-1] for chain in chains))
         stages = {used / 2**k: [chain.kept(used / 2**k) for chain in chains] for k in range(6, -1, -1)}
@@ -335,14 +347,14 @@ def tempered_smc(train: Simulation, test: Simulation, seed: int, budget: float) 
         coefficients = jax.random.normal(key_coefficients, (N_PARTICLES, len(train.offsets) + 1))
         start = adaptive_tempered.init(Unknowns(positions, coefficients))._replace(tempering_param=jnp.float64(0))
         run_smc(key, start, 1, problem, most_steps=2)  # compiles, the second step once more
-        path, n_leapfrogs = [], 2
+        path, n_leapfrogs = list[tuple[float, Floats]](), 2
         while not path or 2 * path[-1][0] <= budget:
             run = run_smc(key, start, n_leapfrogs, problem, most_steps=np.inf)
             if path and run.seconds > budget:
                 break
             particles = jax.vmap(lambda unknowns: unknowns.particle(problem.prior))(run.state.particles)
             weights = np.maximum(np.asarray(run.state.weights), TINY)
-            draws = Draws(*jax.tree.map(np.asarray, particles[:4]), log_weights=np.log(weights))
+            draws = make_draws(particles, np.log(weights))
             path.append((run.seconds, predict_mean(problem, test, draws)))
             details = {"seconds": run.seconds, "n_steps": run.n_steps, "n_leapfrogs": n_leapfrogs}
             n_leapfrogs *= 2
@@ -374,8 +386,7 @@ def chain_from_truth(train: Simulation, test: Simulation, seed: int) -> Predicti
             if number >= N_BURN_IN and number % THINNING == 0:
                 kept.append(jax.tree.map(np.asarray, states.particle))
         particles = jax.tree.map(lambda *leaves: np.concatenate(leaves), *kept)
-        n = len(particles.offsets)
-        return predict(problem, test, Draws(*particles[:4], log_weights=np.full(n, -np.log(n))))
+        return predict(problem, test, equal_weights(particles))
 
 
 def true_particle(train: Simulation, problem: Problem) -> Particle:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hyperplanes.estimators import HyperplanesWarning
 from hyperplanes.estimators.diagnostics import FitSummary, diagnose, judge_time, warn
 from hyperplanes.inference import Network, Posterior, Trace
-from hyperplanes.model import Prior
+from hyperplanes.model import Prior, paper_prior
 
 PRIOR = Prior(noise_shape=3.0, noise_scale=0.5)
 
@@ -114,6 +114,14 @@ def test_fit_warns_where_the_user_called_it(example, make_regressor):
 def test_collapse_of_a_real_fit_is_found(example, make_regressor):
     with pytest.warns(HyperplanesWarning, match="genealogy has collapsed"):
         make_regressor(sampler="paper", n_steps=2).fit(example.X, example.y)
+
+
+def test_hyperplanes_that_no_row_can_be_beyond_are_not_said_to_be_stuck(example, make_regressor):
+    """With constant inputs the paper's hyperplanes are all dead: no gradient moves them, but they are chosen anew."""
+    model = make_regressor(prior=paper_prior(2)).fit(np.full_like(example.X, 3.0), example.y)
+    assert not model.posterior_.n_active.any()
+    assert model.diagnostics_.late_acceptance > 0.3
+    assert model.diagnostics_.warnings == ()
 
 
 def test_good_fit_warns_of_nothing(example, make_regressor):

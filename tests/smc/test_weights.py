@@ -82,3 +82,9 @@ def test_large_logs_do_not_cancel(rng):
     equal = np.full(50, -np.log(50))
     assert conditional_ess(equal, far) == pytest.approx(conditional_ess(equal, near), rel=1e-12)
     np.testing.assert_allclose(np.exp(normalise(far)).sum(), 1, rtol=1e-12)
+
+
+def test_nothing_is_effective_where_no_particle_has_weight():
+    equal, lost = np.full(4, -np.log(4)), np.array([[-np.inf] * 4, [-np.inf, 2.0, -np.inf, -np.inf]])
+    np.testing.assert_allclose(ess(lost), [0, 1])
+    np.testing.assert_allclose(conditional_ess(equal, lost), [0, 1])

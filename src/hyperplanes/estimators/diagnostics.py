@@ -47,7 +47,8 @@ class Diagnostics(NamedTuple):
     n_ancestors: int
     """First particles that still have descendants."""
     acceptance: float
-    """Mean acceptance rate of the Markov moves over the steps; the smaller of both where noise has a spread to move."""
+    """Mean acceptance rate of the Markov moves over the steps; the smaller of both where noise has a spread to move.
+    Of a particle no hyperplane of which has a training row beyond it, the share of hyperplanes that changed."""
     late_acceptance: float
     """The same over the last quarter of the steps."""
     noise_std: float
@@ -234,14 +235,14 @@ def warnings_on_sampling(posterior: Posterior, summary: FitSummary) -> Iterator[
     if numbers.late_acceptance == 0:
         yield (
             "No Markov move was accepted in the last quarter of the steps, or none of the spread where noise varies: "
-            "the particles stayed where they were, do not trust this posterior. Raise n_steps, lower n_hyperplanes "
-            'or use sampler="auto".'
+            "the particles stayed where they were, do not trust this posterior. Raise n_steps or lower n_hyperplanes, "
+            'and use sampler="auto" where it is "paper".'
         )
     elif numbers.n_distinct < FEW_DISTINCT * numbers.n_particles:
         yield (
             f"The genealogy has collapsed: {numbers.n_particles} particles hold only {numbers.n_distinct} distinct "
             "sets of hyperplanes. Intervals for the mean are too narrow. "
-            'Raise n_steps or n_particles, or use sampler="auto".'
+            'Raise n_steps or n_particles, and use sampler="auto" where it is "paper".'
         )
     elif numbers.lowest_ess < max(2.0, FEW_EFFECTIVE * numbers.n_particles):
         yield (

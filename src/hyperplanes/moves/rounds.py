@@ -54,7 +54,8 @@ def collapsed_round(
 ) -> tuple[State, jax.Array]:
     """Choose hyperplanes anew, one for each `UNITS_A_CANDIDATE` of them; visit `n_visits`; draw the output layer.
 
-    Returns the acceptance of the Langevin steps. By default there are as many visits as places.
+    Returns the acceptance of the Langevin steps; where no unit is active, so that none can be taken, the share of the
+    choices that changed a unit. By default there are as many visits as places.
     """
     *keys, key_output = jax.random.split(key, 3)
     n_visits = len(state.particle.offsets) if n_visits is None else n_visits
@@ -127,7 +128,7 @@ def _move_units(
     *,
     unknown_number: bool,
 ) -> tuple[Workspace, jax.Array]:
-    """Choose some units of a workspace anew and visit others; returns the acceptance of the visits."""
+    """Choose some units of a workspace anew and visit others; returns what `collapsed_round` does."""
     m, p = work.particle.normals.shape
     for_candidates = uniforms(keys[0], (-(-m // UNITS_A_CANDIDATE), candidate_draws(p)))
     for_visits = uniforms(keys[1], (m, langevin_draws(p)))
@@ -139,9 +140,10 @@ def _move_units(
         work, accepted = langevin_one(for_visits[k], carry[0], exponent, data, known)
         return work, carry[1] + accepted
 
-    work, _ = jax.lax.scan(candidate, work, for_candidates)
+    work, chosen = jax.lax.scan(candidate, work, for_candidates)
     work, accepted = jax.lax.fori_loop(0, n_visits, visit, (work, jnp.array(0.0)))
-    return work, accepted / jnp.maximum(n_visits, 1)
+    is_active = jnp.diagonal(work.products)[1:-1] > 0
+    return work, jnp.where(is_active.any(), accepted / jnp.maximum(n_visits, 1), chosen.mean())
 
 
 def _by_place(particle: Particle, change: Callable[[str, jax.Array], jax.Array]) -> Particle:

@@ -77,7 +77,7 @@ def step(
         Particles at the exponent before.
     path, move
         The target, see `Path` and `Move`. `move` has to leave the target at its exponent invariant. A particle whose
-        likelihood is not a number gets no weight.
+        likelihood is not a number gets no weight; where that is all of them, it is a FloatingPointError.
     schedule : Schedule
         Chooses the next exponent.
     scheme : str
@@ -97,7 +97,13 @@ def step(
     exponent = schedule.next_exponent(exponent, log_weights, log_increments)
     increments = log_increments(np.array([exponent]))[0]
     n_failed = int(np.sum(np.isneginf(increments) & np.isfinite(log_weights)))
-    log_evidence += float(log_mean_exp(log_weights, increments))
+    gained = float(log_mean_exp(log_weights, increments))
+    if not np.isfinite(gained):
+        raise FloatingPointError(
+            f"no particle has a likelihood that is a number beyond exponent {population.exponent:.3g}: check prior for "
+            "values that are extreme for a standardised response, and report the data if it is not"
+        )
+    log_evidence += gained
     log_weights = normalise(log_weights + increments)
     n_effective, weights, ancestors = float(ess(log_weights)), np.exp(log_weights), None
     if resample_below >= 1.0 or n_effective < resample_below * len(log_weights):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hyperplanes.smc.weights import Floats
 
-RESAMPLERS = ("multinomial", "residual", "stratified", "systematic")
+RESAMPLERS = ("multinomial", "systematic")
 
 
 def resample(key: jax.Array, log_weights: Floats, scheme: str) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from hyperplanes.smc.weights import Floats, conditional_ess, ess
+from hyperplanes.smc.weights import Floats, conditional_ess
 
 LogIncrements = Callable[[Floats], Floats]
 """From candidate exponents (k,) to the log increments of every particle (k, n_particles)."""
@@ -55,14 +55,10 @@ class AdaptiveSchedule:
     Parameters
     ----------
     share : float
-        What has to stay effective in one step, as a share of `n_particles` for `conditional_ess` and of the effective
-        sample size before the step for `ess`.
-    criterion : {"conditional_ess", "ess"}
-        `conditional_ess` judges the step alone, `ess` the weights after it.
+        What has to stay effective in one step, see `conditional_ess`, as a share of `n_particles`.
     """
 
     share: float = 0.5
-    criterion: str = "conditional_ess"
     n_steps: None = None
 
     hurry: ClassVar[float] = 1.0
@@ -73,30 +69,23 @@ class AdaptiveSchedule:
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
             raise ValueError(f"share must be between 0 and 1, got {self.share}")
-        if self.criterion not in ("conditional_ess", "ess"):
-            raise ValueError(f"criterion must be 'conditional_ess' or 'ess', got {self.criterion!r}")
 
     def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
         """Find the exponent by refining a grid: each round is one call for all candidates."""
         room = 1.0 - exponent
         smallest = log_increments(np.array([exponent + room * self.SMALLEST_STEP]))[0]
         alive = np.where(np.isfinite(smallest), 0.0, -np.inf)  # the others are lost whatever the step
-        target = self.share * self._effective(log_weights, alive)
+        target = self.share * conditional_ess(log_weights, alive)
         low, high = np.log(self.SMALLEST_STEP), 0.0  # of the log of the step as a share of the room left
         for _ in range(self.N_ROUNDS):
             log_steps = np.linspace(low, high, self.N_CANDIDATES)
             increments = log_increments(exponent + room * np.exp(log_steps))
-            enough = self._effective(log_weights, increments) >= target
+            enough = conditional_ess(log_weights, increments) >= target
             if enough[-1] or not np.isfinite(increments).any():
                 return float(exponent + room * np.exp(high))
             last = int(np.flatnonzero(enough).max(initial=0))
             low, high = log_steps[last], log_steps[last + 1]
         return float(exponent + room * np.exp(low))
-
-    def _effective(self, log_weights: Floats, log_increments: Floats) -> Floats:
-        if self.criterion == "ess":
-            return ess(log_weights + log_increments)
-        return conditional_ess(log_weights, log_increments)
 
 
 @dataclass

@@ -27,13 +27,13 @@ def log_mean_exp(log_weights: Floats, log_increments: Floats) -> Floats:
 
 
 def ess(log_weights: Floats) -> Floats:
-    """Effective sample size (sum w)^2 / sum w^2, along the last axis.
+    """Effective sample size (sum w)^2 / sum w^2, along the last axis; 0 where no particle has weight.
 
     BlackJAX's `smc.ess` computes the same number on the device for one vector; here whole grids of candidate exponents
     are judged at once on the host, where the weights live.
     """
     log_weights = _relative(log_weights)
-    return np.asarray(np.exp(2 * logsumexp(log_weights, axis=-1) - logsumexp(2 * log_weights, axis=-1)))
+    return _exp_of_difference(2 * logsumexp(log_weights, axis=-1), logsumexp(2 * log_weights, axis=-1))
 
 
 def conditional_ess(log_weights: Floats, log_increments: Floats) -> Floats:
@@ -45,7 +45,13 @@ def conditional_ess(log_weights: Floats, log_increments: Floats) -> Floats:
     n_particles, log_increments = log_weights.shape[-1], _relative(log_increments)
     first = logsumexp(log_weights + log_increments, axis=-1)
     second = logsumexp(log_weights + 2 * log_increments, axis=-1)
-    return np.asarray(n_particles * np.exp(2 * first - second))
+    return np.asarray(n_particles * _exp_of_difference(2 * first, second))
+
+
+def _exp_of_difference(first: Floats, second: Floats) -> Floats:
+    """exp(first - second), and 0 where both are -infinity."""
+    lost = np.isneginf(first)
+    return np.asarray(np.where(lost, 0.0, np.exp(first - np.where(lost, 0.0, second))))
 
 
 def _relative(logs: Floats) -> Floats:

@@ -34,7 +34,7 @@ def evidence_path(
     """The path of one particle among two."""
     both, noise = np.stack([products + np.eye(len(products)), products]), np.array([1.0, noise_variance])
     spread = np.array([3.0, prior.coefficient_variance])
-    return gaussian.evidence_path(data, both, noise, spread, prior)(np.atleast_1d(exponents))[:, 1]
+    return gaussian.evidence_path(data, 0 * both, both, noise, spread, prior)(np.atleast_1d(exponents))[:, 1]
 
 
 @partial(jax.jit, static_argnames="n_sweeps")
@@ -261,7 +261,8 @@ def test_every_particle_has_its_own_variance_of_coefficients_on_the_path(seed):
     data, products = lay_out(problem)
     spreads, exponents = np.array([0.2, 1.7, 40.0]), [0.3, 1.0]
     for prior in PRIORS.values():
-        path = gaussian.evidence_path(data, np.stack([products] * 3), np.full(3, 0.37), spreads, prior)(exponents)
+        three = np.stack([products] * 3)
+        path = gaussian.evidence_path(data, 0 * three, three, np.full(3, 0.37), spreads, prior)(exponents)
         priors = [replace(prior, coefficient_variance=spread) for spread in spreads]
         expected = [[log_evidence(data, products, 0.37, exponent, each) for each in priors] for exponent in exponents]
         np.testing.assert_allclose(path, expected, rtol=1e-10)

@@ -114,6 +114,7 @@ def test_after_a_round_the_evidence_is_that_of_products_anew(seed):
     anew = make_state(after.particle, data)
     variances = after.particle.noise_variance[None], after.particle.coefficient_variance[None]
     kept, fresh = (
-        gaussian.evidence_path(data, each.products[None], *variances, prior)([1.0]) for each in (after, anew)
+        gaussian.evidence_path(data, 0 * each.products[None], each.products[None], *variances, prior)([1.0])
+        for each in (after, anew)
     )
     np.testing.assert_allclose(kept, fresh, atol=0.2)

@@ -123,7 +123,7 @@ def test_resampling_leaves_equal_weights_and_true_ancestors(seed):
     population, info = smc.step(
         jax.random.key(seed),
         start,
-        lambda particles: lambda exponents: np.zeros((len(exponents), 8)),
+        lambda particles, exponent: lambda exponents: np.zeros((len(exponents), 8)),
         lambda key, particles, exponent: (particles, 0.25),
         schedule=smc.FixedSchedule(1),
         resample_below=1.0,
@@ -162,9 +162,9 @@ def test_a_likelihood_that_is_not_a_number_gets_no_weight(seed):
     target = GaussianTarget()
     broken = np.arange(400) % 4 == 1
 
-    def path(particles: np.ndarray) -> smc.Likelihoods:
+    def path(particles: np.ndarray, exponent: float) -> smc.LogIncrements:
         values = np.where(broken, np.nan, target.log_likelihood(particles))
-        return lambda exponents: exponents[:, None] * values
+        return lambda exponents: (exponents - exponent)[:, None] * values
 
     particles = target.draw_prior(np.random.default_rng(seed), 400)
     start = smc.Population(particles, np.full(400, -np.log(400)), 0.0, 0.0, np.arange(400))
@@ -182,7 +182,7 @@ def test_a_likelihood_that_is_nowhere_a_number_ends_in_no_evidence(seed):
     """No endless loop, no exception."""
     start = np.zeros(10)
 
-    def path(particles: np.ndarray) -> smc.Likelihoods:
+    def path(particles: np.ndarray, exponent: float) -> smc.LogIncrements:
         return lambda exponents: np.full((len(exponents), 10), np.nan)
 
     def move(key: jax.Array, particles: np.ndarray, exponent: float) -> tuple[np.ndarray, float]:
@@ -227,7 +227,7 @@ def test_particles_may_be_any_tree_of_arrays(seed):
     population, info = smc.step(
         jax.random.key(seed),
         smc.Population(tree, np.full(200, -np.log(200)), 0.0, 0.0, np.arange(200)),
-        lambda tree: target.path(tree["points"]),
+        lambda tree, exponent: target.path(tree["points"], exponent),
         lambda key, tree, exponent: (tree, 1.0),
         schedule=smc.FixedSchedule(1),
         resample_below=1.0,

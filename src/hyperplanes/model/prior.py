@@ -84,11 +84,6 @@ class Prior:
         """Whether coefficients have a known variance, the same for the intercept, and all columns are alike."""
         return (self.coefficient_shape, self.intercept_variance, self.inattention) == (0, 0, 1) and bool(self.reach)
 
-    @property
-    def white(self) -> "Prior":
-        """The same with coefficients of mean 0 and, the intercept too, one variance."""
-        return replace(self, coefficient_mean=0.0, intercept_variance=0.0)
-
     def given(self, particle: "Particle") -> "Prior":
         """The prior once the variance of a particle's coefficients is known."""
         return replace(self, coefficient_variance=particle.coefficient_variance)

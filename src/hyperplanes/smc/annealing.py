@@ -8,14 +8,12 @@ import numpy as np
 
 from hyperplanes.smc.genealogy import Indices
 from hyperplanes.smc.resampling import resample
-from hyperplanes.smc.schedules import Schedule
+from hyperplanes.smc.schedules import LogIncrements, Schedule
 from hyperplanes.smc.weights import Floats, ess, log_mean_exp, normalise
 
-Likelihoods = Callable[[Floats], Floats]
-"""From exponents (k,) to the tempered log likelihoods (k, n_particles), zero at exponent 0."""
-
-Path = Callable[[Any], Likelihoods]
-"""From particles to their `Likelihoods`: what is costly is done once for all exponents."""
+Path = Callable[[Any, float], LogIncrements]
+"""From particles and the exponent that they have reached to the log increments of the tempered likelihoods from there:
+what is costly is done once for all further exponents."""
 
 Move = Callable[[jax.Array, Any, float], tuple[Any, float]]
 """From (key, particles, exponent) to the moved particles and the share of proposals that were accepted."""
@@ -87,11 +85,10 @@ def step(
     """
     particles, log_weights, exponent, log_evidence, first_ancestors = population
     key_resample, key_move = jax.random.split(key)
-    log_likelihoods = path(particles)
-    before = log_likelihoods(np.array([exponent]))[0]
+    from_here = path(particles, exponent)
 
     def log_increments(exponents: Floats) -> Floats:
-        increments = log_likelihoods(exponents) - before
+        increments = from_here(exponents)
         return np.where(np.isnan(increments), -np.inf, increments)
 
     exponent = schedule.next_exponent(exponent, log_weights, log_increments)

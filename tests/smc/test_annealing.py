@@ -7,6 +7,7 @@ from scipy import stats
 from targets import CountTarget, GaussianTarget
 
 from hyperplanes import smc
+from hyperplanes.smc import schedules
 from p_values import LEVEL, mean_p_value
 
 SCHEMES = ["multinomial", "residual", "stratified", "systematic"]
@@ -193,6 +194,26 @@ def test_a_likelihood_that_is_nowhere_a_number_ends_in_no_evidence(seed):
         taken = list(islice(run_on, 200))
     assert len(taken) < 200
     assert not taken[-1][1].log_evidence > -np.inf
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e20])
+def test_annealing_ends_where_weights_tell_nothing(scale, seed, monkeypatch):
+    """Increments that are rounding errors, as large as you like, never stop the exponent from rising to 1."""
+    monkeypatch.setattr(schedules, "MOST_STEPS", 30)
+    rng = np.random.default_rng(seed)
+
+    def path(particles: np.ndarray, exponent: float) -> smc.LogIncrements:
+        slopes = scale * rng.standard_cauchy(20) / max(exponent, 1e-6) * 1e3
+        return lambda exponents: (exponents - exponent)[:, None] * slopes
+
+    def move(key: jax.Array, particles: np.ndarray, exponent: float) -> tuple[np.ndarray, float]:
+        return particles, 0.0
+
+    run_on = smc.anneal(jax.random.key(seed), smc.begin(np.zeros(20)), path, move, schedule=smc.AdaptiveSchedule())
+    taken = list(islice(run_on, 100))
+    assert len(taken) < 100
+    assert taken[-1][1].exponent == 1
+    assert np.isfinite(taken[-1][0].log_evidence)
 
 
 def test_the_same_key_gives_the_same_run_and_another_key_another(seed):

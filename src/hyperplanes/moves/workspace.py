@@ -91,7 +91,7 @@ def open_workspace(particle: Particle, data: Data, elsewhere: Elsewhere = NONE_E
 
 
 def close_workspace(work: Workspace, data: Data) -> State:
-    """Drop the features, and keep their cross products, summed anew: sums of changes in float32 are too coarse for them.
+    """Drop the features, and keep their cross products, summed anew: weights need them in float64.
 
     Cost: n (m + 2)^2 multiplications in float64.
     """

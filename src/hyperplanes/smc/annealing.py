@@ -64,6 +64,7 @@ def step(
     schedule: Schedule,
     scheme: str = "systematic",
     resample_below: float = 0.5,
+    n_taken: int = 0,
 ) -> tuple[Population, Step]:
     """Take one step: weigh with the particles as they are, resample, then move at the new exponent.
 
@@ -82,6 +83,8 @@ def step(
         One of `RESAMPLERS`.
     resample_below : float
         Resample where the effective sample size falls below this share of the particles; 1 resamples at every step.
+    n_taken : int
+        Steps taken before.
     """
     particles, log_weights, exponent, log_evidence, first_ancestors = population
     key_resample, key_move = jax.random.split(key)
@@ -91,7 +94,7 @@ def step(
         increments = from_here(exponents)
         return np.where(np.isnan(increments), -np.inf, increments)
 
-    exponent = schedule.next_exponent(exponent, log_weights, log_increments)
+    exponent = schedule.next_exponent(exponent, log_weights, log_increments, n_taken)
     increments = log_increments(np.array([exponent]))[0]
     n_failed = int(np.sum(np.isneginf(increments) & np.isfinite(log_weights)))
     log_evidence += float(log_mean_exp(log_weights, increments))
@@ -139,7 +142,7 @@ def anneal(
     """
     while population.exponent < 1.0:
         key_step = jax.random.fold_in(key, n_taken)
-        population, info = step(key_step, population, path, move, **options)
+        population, info = step(key_step, population, path, move, n_taken=n_taken, **options)
         n_taken += 1
         yield population, info
 

@@ -199,7 +199,8 @@ def _precision_and_target(
 
 def _rounding(products: jax.Array) -> jax.Array:
     """What the diagonal of Z'Z has more than the cross products of constant and features: (m + 1,)."""
-    return ROUNDING * jnp.diagonal(products)[:-1]
+    diagonal: jax.Array = jnp.diagonal(products)[:-1]
+    return ROUNDING * diagonal
 
 
 def _with_rounding(products: jax.Array) -> jax.Array:

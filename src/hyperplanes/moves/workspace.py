@@ -6,8 +6,8 @@ round of moves computes them once, changes them as it goes and drops them.
 A move leaves one unit out (`vacate`), looks at hyperplanes that could take its place (`look` near the one that left,
 `survey` anywhere), and puts one there (`occupy`). Cross products are sums in float64 of features in float32: float32
 sums over thousands of rows spoil the evidence where the noise is small. A look sums in float32, which is faster, but
-only what changes from the feature that was there: that is little where the noise is small. Every round starts from
-cross products anew.
+only what changes from the feature that was there: that is little where the noise is small. Every round starts and ends
+with cross products anew.
 """
 
 from typing import NamedTuple

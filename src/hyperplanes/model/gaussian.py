@@ -22,9 +22,9 @@ from hyperplanes.process import normal_quantiles, uniforms
 
 LOG_TWO_PI = 1.8378770664093453
 ROUNDING = 1e-13
-"""Mean square of the errors that features are taken to have, as a share of their own: twenty times that of float32's
-rounding. The expected sum of squared residuals under such errors has this share more of the diagonal of Z'Z, which is
-positive definite in float64 then however alike features are."""
+"""Mean square of the errors that features are taken to have, as a share of their own: more than twenty times that of
+one rounding to float32. The expected sum of squared residuals under such errors has this share more of the diagonal of
+Z'Z, which is positive definite in float64 then however alike features are."""
 
 
 def squared_error(products: jax.Array, coefficients: jax.Array) -> jax.Array:

@@ -35,10 +35,10 @@ def multiplications(n_rows: int, n_columns: int, n_hyperplanes: int) -> int:
     """Of one round of moves of one particle, in passes over the rows."""
     p, m = n_columns, n_hyperplanes
     look, gradient, vacate = p + m + 4, m + 2 * (p + 1), m + 1
-    opening = m * (p + 1) + (m + 2) ** 2
+    opening, closing = m * (p + 1) + (m + 2) ** 2, (m + 2) ** 2
     choice = vacate + (N_CANDIDATES + 1) * look + 2 * N_REFINEMENTS * N_GUESSES * (p + 1) + p + 1
     visits = m * (vacate + (STEPS_A_VISIT + 1) * (look + gradient))
-    return n_rows * (opening + -(-m // UNITS_A_CANDIDATE) * choice + visits)
+    return n_rows * (opening + -(-m // UNITS_A_CANDIDATE) * choice + visits + closing)
 
 
 def best_seconds(run: Callable[[], Any], n_repeats: int = 7) -> float:

@@ -10,6 +10,7 @@ from hyperplanes.estimators import HyperplanesWarning
 from hyperplanes.estimators.diagnostics import FitSummary, diagnose, judge_time, warn
 from hyperplanes.inference import Network, Posterior, Trace
 from hyperplanes.model import Prior, paper_prior
+from hyperplanes.smc import MOST_STEPS
 
 PRIOR = Prior(noise_shape=3.0, noise_scale=0.5)
 
@@ -102,6 +103,24 @@ def test_trouble_is_told_with_advice(posterior, summary, trouble, advice):
     (message,) = diagnose(posterior, summary).messages
     assert re.search(trouble, message)
     assert advice in message
+
+
+def test_noise_that_rounding_keeps_from_being_smaller_is_told_without_idle_advice():
+    summary = make_summary(noise_variance=1e-10)._replace(prior=Prior(noise_scale=1e-12))
+    (message,) = diagnose(make_posterior(), summary).messages
+    assert "rounding of features" in message
+    assert "pass a prior" not in message
+
+
+@pytest.mark.parametrize("evenly", [True, False])
+def test_annealing_that_was_cut_short_is_told_but_not_a_number_of_steps_that_was_given(evenly):
+    n_steps = MOST_STEPS + 10
+    exponents = np.arange(1, n_steps + 1) / n_steps
+    ones = np.ones(n_steps)
+    trace = Trace(exponents if evenly else exponents**2, 90 * ones, 0.3 * ones, 30 * ones, ones, 0 * ones)
+    messages = diagnose(make_posterior()._replace(trace=trace), make_summary()).messages
+    assert len(messages) == (0 if evenly else 1)
+    assert evenly or re.search(f"not ended after {MOST_STEPS} steps.*larger noise_scale", messages[0])
 
 
 def test_fit_warns_where_the_user_called_it(example, make_regressor):

@@ -130,6 +130,23 @@ def test_prior_that_allows_hardly_any_noise(noise_scale, largest_error, make_reg
     assert model.diagnostics_.noise_std < 4 * largest_error * np.std(y)
 
 
+@pytest.mark.parametrize("noise_scale", [1e-7, 1e-10])
+@pytest.mark.parametrize("n_hyperplanes", [4, "auto"])
+def test_exact_function_of_more_rows_and_hardly_any_noise(noise_scale, n_hyperplanes):
+    """Units that are active on all rows are linear, and more of them than columns are alike but for rounding."""
+    inputs = np.random.default_rng(0).uniform(-1, 1, size=(250, 2))
+    y = inputs @ [1.0, -2.0]
+    prior = Prior(noise_scale=noise_scale)
+    model = HyperplaneProcessRegressor(n_hyperplanes, n_particles=50, n_jobs=1, random_state=0, prior=prior)
+    model.fit(inputs, y)
+    assert_sound(model, inputs, y)
+    assert len(model.posterior_.trace.exponent) < 100
+    assert model.diagnostics_.lowest_ess > 20
+    assert relative_error(model, inputs, y) < 1e-5
+    assert 0.8 < model.diagnostics_.noise_std / model.diagnostics_.noise_floor < 1.3
+    assert model.posterior_.coefficient_variance.max() < 1e5
+
+
 def test_moves_are_accepted_where_many_rows_show_hardly_any_noise(make_regressor):
     rng = np.random.default_rng(2)
     inputs = rng.uniform(-1, 1, size=(20_000, 2))

@@ -76,7 +76,7 @@ def make_states(rng: np.random.Generator, numbers: list[int]) -> tuple[State, Da
 def evidences_of(states: State, data: Data) -> np.ndarray:
     particle, products = states
     variances = particle.noise_variance, particle.coefficient_variance
-    return gaussian.evidence_path(data, products, *variances, Prior(reach=1.5))([0.0, 0.2, 1.0])
+    return gaussian.evidence_path(data, 0 * products, products, *variances, Prior(reach=1.5))([0.0, 0.2, 1.0])
 
 
 def test_more_room_changes_neither_evidences_nor_functions_nor_products(rng):

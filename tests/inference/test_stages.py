@@ -85,7 +85,7 @@ def test_the_target_has_the_new_rows_to_an_exponent_and_the_known_ones_whole(row
     weighted, power = stage.at(exponent)
     assert power == 1
     start, end = (log_evidences(states, stage.at(at)[0], 1.0) for at in (0.0, exponent))
-    path = stage.path(states, PRIOR, SETTINGS)(np.array([exponent]))[0]
+    path = stage.path(states, 0.0, PRIOR, SETTINGS)(np.array([exponent]))[0]
     np.testing.assert_allclose(path, end - start, rtol=1e-6, atol=1e-8)
     n_rows = np.sum(np.asarray(weighted.inputs)[:, -1] ** 2)
     np.testing.assert_allclose(weighted.n_rows, n_rows, rtol=1e-7)

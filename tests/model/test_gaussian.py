@@ -34,7 +34,7 @@ def evidence_path(
     """The path of one particle among two."""
     both, noise = np.stack([products + np.eye(len(products)), products]), np.array([1.0, noise_variance])
     spread = np.array([3.0, prior.coefficient_variance])
-    return gaussian.evidence_path(data, both, noise, spread, prior)(np.atleast_1d(exponents))[:, 1]
+    return gaussian.evidence_path(data, 0 * both, both, noise, spread, prior)(np.atleast_1d(exponents))[:, 1]
 
 
 @partial(jax.jit, static_argnames="n_sweeps")
@@ -141,6 +141,41 @@ def test_evidence_path_follows_the_evidence_at_every_exponent(case, prior, seed)
     direct = [log_evidence(data, products, problem.noise_variance, exponent, prior) for exponent in exponents]
     path = evidence_path(data, products, problem.noise_variance, exponents, prior)
     np.testing.assert_allclose(path, direct, rtol=1e-7, atol=1e-13)
+
+
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("start", [1e-6, 0.3, 0.999])
+def test_evidence_path_goes_on_from_an_exponent_that_has_been_reached(case, prior, start, seed):
+    problem = CASES[case](make_problem(seed))
+    data, products = lay_out(problem)
+    exponents = np.append(start, start + (1 - start) * np.array([1e-3, 0.2, 1.0]))
+    direct = np.array([log_evidence(data, products, problem.noise_variance, each, prior) for each in exponents])
+    scales = np.array([problem.noise_variance]), np.array([prior.coefficient_variance])
+    path = gaussian.evidence_path(data, start * products[None], products[None], *scales, prior)(exponents - start)
+    np.testing.assert_allclose(path[:, 0], direct - direct[0], rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("exponent", [1e-3, 0.1, 0.9])
+@pytest.mark.parametrize("spread", [1.0, 1e3, 1e6, 1e12, 1e40])
+def test_weights_have_the_target_of_the_moves_where_units_are_alike_and_noise_is_tiny(exponent, spread, rng):
+    """Three units that are linear on all rows of two columns, and one that none reaches: rounding errors say nothing.
+
+    Steps of the moves are judged by `log_evidence`. A step can gain no more than a perfect fit.
+    """
+    inputs, noise_variance = rng.uniform(-1, 1, size=(250, 2)), 1e-9
+    response = inputs @ [1.0, -2.0]
+    data, prior = make_data(inputs, response / response.std()), replace(PRIOR, coefficient_mean=0.0)
+    angles = np.array([0.3, 1.9, 4.0, 1.0])
+    normals = jnp.asarray(np.column_stack([np.cos(angles), np.sin(angles)]), jnp.float32)
+    products = products_of(data, normals, jnp.asarray([-1.7, -1.6, -2.0, 1.8], jnp.float32))
+    given = replace(prior, coefficient_variance=spread)
+    ends = np.array([exponent, 1.1 * exponent])
+    first, last = (float(log_evidence(data, products, noise_variance, end, given)) for end in ends)
+    scales = np.array([noise_variance]), np.array([spread])
+    gain = gaussian.evidence_path(data, exponent * products[None], products[None], *scales, prior)(np.diff(ends))
+    np.testing.assert_allclose(gain[0, 0], last - first, atol=0.05)
+    assert gain[0, 0] <= -0.5 * 250 * np.log(2 * np.pi * noise_variance) * np.diff(ends)
 
 
 @given(st.integers(0, 2**31), st.floats(-3, 3), st.floats(1e-3, 1e4), st.floats(1e-6, 1e3))
@@ -261,7 +296,8 @@ def test_every_particle_has_its_own_variance_of_coefficients_on_the_path(seed):
     data, products = lay_out(problem)
     spreads, exponents = np.array([0.2, 1.7, 40.0]), [0.3, 1.0]
     for prior in PRIORS.values():
-        path = gaussian.evidence_path(data, np.stack([products] * 3), np.full(3, 0.37), spreads, prior)(exponents)
+        three = np.stack([products] * 3)
+        path = gaussian.evidence_path(data, 0 * three, three, np.full(3, 0.37), spreads, prior)(exponents)
         priors = [replace(prior, coefficient_variance=spread) for spread in spreads]
         expected = [[log_evidence(data, products, 0.37, exponent, each) for each in priors] for exponent in exponents]
         np.testing.assert_allclose(path, expected, rtol=1e-10)

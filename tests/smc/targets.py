@@ -34,9 +34,9 @@ class GaussianTarget:
         errors = np.asarray(particles) - self.centre
         return self.constant - 0.5 * np.einsum("ni,ij,nj->n", errors, self.precision, errors)
 
-    def path(self, particles: Any) -> smc.Likelihoods:
+    def path(self, particles: Any, exponent: float) -> smc.LogIncrements:
         values = self.log_likelihood(particles)
-        return lambda exponents: exponents[:, None] * values
+        return lambda exponents: (exponents - exponent)[:, None] * values
 
     def moments(self, exponent: float) -> tuple[np.ndarray, np.ndarray]:
         prior_precision = np.linalg.inv(self.covariance)
@@ -72,9 +72,9 @@ class CountTarget:
     def log_likelihood(self, particles: np.ndarray) -> np.ndarray:
         return self.count * np.asarray(particles) - np.exp(particles)
 
-    def path(self, particles: Any) -> smc.Likelihoods:
+    def path(self, particles: Any, exponent: float) -> smc.LogIncrements:
         values = self.log_likelihood(particles)
-        return lambda exponents: exponents[:, None] * values
+        return lambda exponents: (exponents - exponent)[:, None] * values
 
     def integral(self, function: Any = lambda x: 1.0) -> float:
         def integrand(x: float) -> float:

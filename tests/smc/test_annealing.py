@@ -7,6 +7,7 @@ from scipy import stats
 from targets import CountTarget, GaussianTarget
 
 from hyperplanes import smc
+from hyperplanes.smc import schedules
 from p_values import LEVEL, mean_p_value
 
 
@@ -116,7 +117,7 @@ def test_resampling_leaves_equal_weights_and_true_ancestors(seed):
     population, info = smc.step(
         jax.random.key(seed),
         start,
-        lambda particles: lambda exponents: np.zeros((len(exponents), 8)),
+        lambda particles, exponent: lambda exponents: np.zeros((len(exponents), 8)),
         lambda key, particles, exponent: (particles, 0.25),
         schedule=smc.FixedSchedule(1),
         resample_below=1.0,
@@ -155,9 +156,9 @@ def test_a_likelihood_that_is_not_a_number_gets_no_weight(seed):
     target = GaussianTarget()
     broken = np.arange(400) % 4 == 1
 
-    def path(particles: np.ndarray) -> smc.Likelihoods:
+    def path(particles: np.ndarray, exponent: float) -> smc.LogIncrements:
         values = np.where(broken, np.nan, target.log_likelihood(particles))
-        return lambda exponents: exponents[:, None] * values
+        return lambda exponents: (exponents - exponent)[:, None] * values
 
     particles = target.draw_prior(np.random.default_rng(seed), 400)
     start = smc.Population(particles, np.full(400, -np.log(400)), 0.0, 0.0, np.arange(400))
@@ -176,7 +177,7 @@ def test_a_likelihood_that_is_not_a_number_gets_no_weight(seed):
 def test_a_likelihood_that_is_nowhere_a_number_is_an_error_that_says_so(value, schedule, seed):
     start = np.zeros(10)
 
-    def path(particles: np.ndarray) -> smc.Likelihoods:
+    def path(particles: np.ndarray, exponent: float) -> smc.LogIncrements:
         return lambda exponents: np.where(exponents[:, None] > 0.5, value, np.zeros(10))
 
     def move(key: jax.Array, particles: np.ndarray, exponent: float) -> tuple[np.ndarray, float]:
@@ -185,6 +186,26 @@ def test_a_likelihood_that_is_nowhere_a_number_is_an_error_that_says_so(value, s
     run_on = smc.anneal(jax.random.key(seed), smc.begin(start), path, move, schedule=schedule)
     with pytest.raises(FloatingPointError, match=r"no particle has a likelihood that is a number beyond exponent 0"):
         list(run_on)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e20])
+def test_annealing_ends_where_weights_tell_nothing(scale, seed, monkeypatch):
+    """Increments that are rounding errors, as large as you like, never stop the exponent from rising to 1."""
+    monkeypatch.setattr(schedules, "MOST_STEPS", 30)
+    rng = np.random.default_rng(seed)
+
+    def path(particles: np.ndarray, exponent: float) -> smc.LogIncrements:
+        slopes = scale * rng.standard_cauchy(20) / max(exponent, 1e-6) * 1e3
+        return lambda exponents: (exponents - exponent)[:, None] * slopes
+
+    def move(key: jax.Array, particles: np.ndarray, exponent: float) -> tuple[np.ndarray, float]:
+        return particles, 0.0
+
+    run_on = smc.anneal(jax.random.key(seed), smc.begin(np.zeros(20)), path, move, schedule=smc.AdaptiveSchedule())
+    taken = list(islice(run_on, 100))
+    assert len(taken) < 100
+    assert taken[-1][1].exponent == 1
+    assert np.isfinite(taken[-1][0].log_evidence)
 
 
 def test_the_same_key_gives_the_same_run_and_another_key_another(seed):
@@ -219,7 +240,7 @@ def test_particles_may_be_any_tree_of_arrays(seed):
     population, info = smc.step(
         jax.random.key(seed),
         smc.Population(tree, np.full(200, -np.log(200)), 0.0, 0.0, np.arange(200)),
-        lambda tree: target.path(tree["points"]),
+        lambda tree, exponent: target.path(tree["points"], exponent),
         lambda key, tree, exponent: (tree, 1.0),
         schedule=smc.FixedSchedule(1),
         resample_below=1.0,

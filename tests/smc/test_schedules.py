@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperplanes.smc import AdaptiveSchedule, FixedSchedule, TimedSchedule, conditional_ess, normalise
+from hyperplanes.smc import MOST_STEPS, AdaptiveSchedule, FixedSchedule, TimedSchedule, conditional_ess, normalise
 
 
 def tempered(log_likelihoods: np.ndarray, exponent: float):
@@ -61,6 +61,26 @@ def test_the_exponent_advances_even_where_no_step_is_small_enough():
     only_one = np.where(np.arange(50) == 3, 0.0, -1e30)
     chosen = AdaptiveSchedule(0.5).next_exponent(0.0, equal, tempered(only_one, 0.0))
     assert 0 < chosen < 1e-10
+
+
+@pytest.mark.parametrize("exponent", [1e-9, 0.03, 0.4, 0.8])
+def test_the_exponent_is_doubled_where_no_step_is_small_enough(exponent):
+    """Small steps would keep no more particles, and never end."""
+    equal = np.full(50, -np.log(50))
+    only_one = np.where(np.arange(50) == 3, 0.0, -1e30)
+    chosen = AdaptiveSchedule(0.5).next_exponent(exponent, equal, tempered(only_one, exponent))
+    assert chosen == min(2 * exponent, 1)
+
+
+@pytest.mark.parametrize("make", [AdaptiveSchedule, lambda: TimedSchedule(1e9)])
+def test_after_very_many_steps_the_exponent_is_doubled(make, rng):
+    equal, log_likelihoods = np.full(50, -np.log(50)), -1e4 * rng.gamma(1.5, size=50)
+    increments = tempered(log_likelihoods, 0.3)
+    before, after = (make().next_exponent(0.3, equal, increments, n) for n in (MOST_STEPS - 1, MOST_STEPS))
+    assert 0.3 < before < 0.301
+    assert after == 0.6
+    easy = tempered(1e-5 * log_likelihoods, 0.3)
+    assert make().next_exponent(0.3, equal, easy, MOST_STEPS) == 1  # no shorter than it would be
 
 
 def test_particles_without_a_likelihood_do_not_hold_the_others_back(rng):

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from hyperplanes.estimators.numerals import readable
 from hyperplanes.inference import Posterior
 from hyperplanes.model import Prior
-from hyperplanes.model.prior import LOG_VARIANCES
-from hyperplanes.smc import TimedSchedule
+from hyperplanes.model.prior import above_rounding
+from hyperplanes.smc import MOST_STEPS, TimedSchedule
 
 FEW_DISTINCT = 0.1
 """Below this fraction of distinct hyperplane sets the particles are too alike to show uncertainty."""
@@ -190,12 +191,11 @@ def warn(diagnostics: Diagnostics, stacklevel: int) -> None:
 
 
 def _noise_floor(summary: FitSummary) -> float:
-    """Root of the mean of IG(a0 + N/2, b0): the noise that a perfect fit of all rows would show, within our bounds."""
+    """Root of the mean of IG(a0 + N/2, b0): the noise that a perfect fit of all rows would show."""
     if summary.likelihood not in ("constant", "student"):
         return 0.0
-    prior = summary.prior
-    variance = prior.noise_scale / (prior.noise_shape + max(summary.n_rows, 1.0) / 2 - 1)
-    return float(np.sqrt(max(variance, np.exp(LOG_VARIANCES[0]))))
+    prior = above_rounding(summary.prior, summary.n_rows)
+    return float(np.sqrt(prior.noise_scale / (prior.noise_shape + max(summary.n_rows, 1.0) / 2 - 1)))
 
 
 def _warnings_on_data(numbers: Diagnostics, summary: FitSummary) -> Iterator[str]:
@@ -205,11 +205,15 @@ def _warnings_on_data(numbers: Diagnostics, summary: FitSummary) -> Iterator[str
             "Check that y is the column you meant."
         )
     elif numbers.noise_std < AT_THE_FLOOR * numbers.noise_floor:
+        by_rounding = above_rounding(summary.prior, summary.n_rows).noise_scale > summary.prior.noise_scale
         yield (
             f"The noise ({readable(numbers.noise_std, 3)}) is as small as the prior allows "
             f"({readable(numbers.noise_floor, 3)}): "
-            "intervals are as wide as the prior makes them. If y has so little noise, "
-            "pass a prior with a smaller noise_scale."
+            "intervals are as wide as the prior makes them. "
+        ) + (
+            "Less cannot be told from the rounding of features, however small noise_scale is; nothing is left to do."
+            if by_rounding
+            else "If y has so little noise, pass a prior with a smaller noise_scale."
         )
 
 
@@ -232,6 +236,12 @@ def warnings_on_sampling(posterior: Posterior, summary: FitSummary) -> Iterator[
             f"{numbers.n_failed} particles were lost because their likelihood was not a number. "
             "Check prior for values that are extreme for a standardised response, and report the data if it is not."
         )
+    if numbers.n_steps > MOST_STEPS and not _even(posterior.trace.exponent):
+        yield (
+            f"The annealing had not ended after {MOST_STEPS} steps, and took the rest in long ones: predictions may "
+            "miss most of the posterior, and log_evidence_ is unreliable. Pass a prior with a larger noise_scale if y "
+            "has hardly any noise, raise n_particles, or lower n_hyperplanes."
+        )
     if numbers.late_acceptance == 0:
         yield (
             "No Markov move was accepted in the last quarter of the steps, or none of the spread where noise varies: "
@@ -250,6 +260,11 @@ def warnings_on_sampling(posterior: Posterior, summary: FitSummary) -> Iterator[
             "particles counted, and all later ones descend from them. Predictions may miss most of the posterior. "
             "Raise n_steps or budget, or leave them None so that the steps adapt to the data."
         )
+
+
+def _even(exponents: NDArray[np.float64]) -> bool:
+    """Whether steps are as long as each other, as they are where their number was given."""
+    return bool(np.allclose(np.diff(exponents, prepend=0.0), 1 / len(exponents), rtol=1e-6))
 
 
 def _notes(numbers: Diagnostics) -> Iterator[str]:

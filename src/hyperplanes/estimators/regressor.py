@@ -73,9 +73,10 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
     noise : {"constant", "varying", "student", "auto"}, default="constant"
         "constant" is Gaussian with the same variance everywhere. "varying" is Gaussian with a standard deviation that
         depends on the inputs through a process of hyperplanes of its own (a given ``n_hyperplanes`` is their number
-        too; where it is "auto", the prior expects fewer of them; their coefficients have a prior of their own). "student" has heavy tails, with degrees of freedom
-        that are inferred. "auto" fits each and takes the one with the largest evidence (see ``log_evidences_``),
-        another than "constant" only where it is above by 0.02 nats a row and by three standard errors.
+        too; where it is "auto", the prior expects fewer of them; their coefficients have a prior of their own).
+        "student" has heavy tails, with degrees of freedom that are inferred. "auto" fits each and takes the one with
+        the largest evidence (see ``log_evidences_``), another than "constant" only where it is above by 0.02 nats a row
+        and by three standard errors.
 
     Attributes
     ----------

@@ -40,11 +40,11 @@ def compound_sampler(stage: Stage, prior: Prior, settings: Settings, likelihood:
     one_round = make_compound_round(likelihood, settings.n_parts, unknown_number)
     schedule = make_schedule(stage, settings, SHARES.get(type(likelihood), OTHER_SHARE))
 
-    def path(unknowns: Unknowns) -> smc.Likelihoods:
+    def path(unknowns: Unknowns, exponent: float) -> smc.LogIncrements:
         joining = stage.joining()
         found = _map(_log_likelihood(likelihood), (unknowns,), (joining,), joining, settings)
         log_likelihoods = np.asarray(found)
-        return lambda exponents: exponents[:, None] * log_likelihoods
+        return lambda exponents: (exponents - exponent)[:, None] * log_likelihoods
 
     def move(key: jax.Array, unknowns: Unknowns, exponent: float) -> tuple[Unknowns, float]:
         if unknown_number:

@@ -25,7 +25,7 @@ from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, is_pr
 from hyperplanes.model.data import Floats, weighted_covariance
 from hyperplanes.model.hardware import default_device
 from hyperplanes.model.likelihoods import Likelihood, Unknowns, draw_unknowns
-from hyperplanes.model.prior import DEVIATIONS
+from hyperplanes.model.prior import DEVIATIONS, above_rounding
 from hyperplanes.moves import State
 
 Observer = Callable[[Progress], None]
@@ -84,6 +84,7 @@ def fit(
     rows = np.asarray(inputs, dtype=np.float64)
     weights = np.ones(len(rows)) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
     center, prior = lay_out(rows, weights, prior)
+    prior = above_rounding(prior, float(weights.sum()))
     settings = replace(settings, device=settings.device or default_device())
     device = find_devices(settings.device)[0]
     with computing_on(device):

@@ -77,9 +77,9 @@ def paper_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler:
     """Algorithm 2 of the paper, weighing before the move: see docs/method.md for what was corrected."""
     data = stage.rows
 
-    def path(states: State) -> smc.Likelihoods:
+    def path(states: State, exponent: float) -> smc.LogIncrements:
         log_likelihoods = np.asarray(_log_likelihoods(states, data))
-        return lambda exponents: exponents[:, None] * log_likelihoods
+        return lambda exponents: (exponents - exponent)[:, None] * log_likelihoods
 
     def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
         return _move_all(paper_step, key, states, (jnp.float64(exponent), data, prior), data, settings)
@@ -93,8 +93,8 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
     one_round = make_numbered_round(settings.n_parts, unknown_number)
     schedule = make_schedule(stage, settings, SHARE)
 
-    def path(states: State) -> smc.Likelihoods:
-        return stage.path(states, prior, settings)
+    def path(states: State, exponent: float) -> smc.LogIncrements:
+        return stage.path(states, exponent, prior, settings)
 
     def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
         if unknown_number:

@@ -68,15 +68,18 @@ class Stage(NamedTuple):
         """How much of all rows the likelihood at an exponent of this stage is of."""
         return (1 - exponent) * self.shares[0] + exponent * self.shares[1]
 
-    def path(self, states: State, prior: Prior, settings: Settings) -> smc.Likelihoods:
-        """Log evidence of the rows that join, to any exponent, given the known ones."""
+    def path(self, states: State, exponent: float, prior: Prior, settings: Settings) -> smc.LogIncrements:
+        """Log evidence of the rows that join, from the exponent that they have to any other, given the known ones."""
         noise, spread = states.particle.noise_variance, states.particle.coefficient_variance
-        if self.n_known == 0:
-            return gaussian.evidence_path(self.rows, states.products, noise, spread, prior)
-        known, joining = self._known(), self.joining()
-        of_known, of_joining = (with_products(states, data, settings).products for data in (known, joining))
-        conditional = gaussian.after(of_known, of_joining, noise, spread, prior)
-        return gaussian.evidence_path(joining, conditional, noise, np.ones(len(conditional)), prior.white)
+        of_joining = np.asarray(states.products)
+        known = exponent * of_joining
+        if self.n_known:
+            of_known, of_joining = (
+                np.asarray(with_products(states, data, settings).products) for data in (self._known(), self.joining())
+            )
+            known = of_known + exponent * of_joining
+        path = gaussian.evidence_path(self.joining(), known, of_joining, noise, spread, prior)
+        return lambda exponents: path(exponents - exponent)
 
     def _known(self) -> Data:
         return blocks_of(self.rows, 0, self.n_known)

@@ -2,6 +2,9 @@
 
 Every function takes the cross products of (1, features, response), see `features.cross_products`, and the number of
 rows through `Data`; no pass over the data is made here. The target at exponent phi is prior * likelihood^phi.
+
+Z'Z stands for the cross products of constant and features with a diagonal that is larger by the share `ROUNDING`, here
+and in every formula, so that weights and all moves have the same target.
 """
 
 from collections.abc import Callable
@@ -18,14 +21,16 @@ from hyperplanes.model.prior import Prior, coefficient_variances, draw_inverse_g
 from hyperplanes.process import normal_quantiles, uniforms
 
 LOG_TWO_PI = 1.8378770664093453
-LEAST_RIDGE = 1e-13
-"""Relative to the diagonal of a precision, which has to be positive definite in float64 however alike features are."""
+ROUNDING = 1e-13
+"""Mean square of the errors that features are taken to have, as a share of their own: more than twenty times that of
+one rounding to float32. The expected sum of squared residuals under such errors has this share more of the diagonal of
+Z'Z, which is positive definite in float64 then however alike features are."""
 
 
 def squared_error(products: jax.Array, coefficients: jax.Array) -> jax.Array:
     """Sum of squared residuals y'y - 2 w'Z'y + w'Z'Zw, never negative."""
     contrast = jnp.append(-coefficients, 1.0)
-    return jnp.maximum(contrast @ products @ contrast, 0.0)
+    return jnp.maximum(contrast @ products @ contrast, 0.0) + _rounding(products) @ coefficients**2
 
 
 def log_likelihood(data: Data, products: jax.Array, coefficients: jax.Array, noise_variance: jax.Array) -> jax.Array:
@@ -71,7 +76,7 @@ def sweep_coefficients(
 ) -> jax.Array:
     """Draw the coefficients one after the other, each given the rest (the paper's c_j and d_j, tempered)."""
     white = normal_quantiles(uniforms(key, coefficients.shape))
-    scaled = products[:-1] * (exponent / noise_variance)
+    scaled = _with_rounding(products)[:-1] * (exponent / noise_variance)
 
     def draw_one(j: jax.Array, current: jax.Array) -> jax.Array:
         precision = scaled[j, j] + 1 / prior.coefficient_variance
@@ -176,8 +181,8 @@ def join(
     """
     scale, ridge = exponent / noise_variance, 1 / prior.coefficient_variance
     half = scale * rest.root @ across
-    lifted = jnp.maximum(ridge, LEAST_RIDGE * scale * square)
-    precision = jnp.maximum(scale * square + lifted - half @ half, lifted)
+    least = ridge + ROUNDING * scale * square
+    precision = jnp.maximum(scale * square + least - half @ half, least)
     mean = (scale * along + prior.coefficient_mean * ridge) / precision
     gain = 0.5 * (mean**2 * precision - jnp.log(precision) - _log_spreads(1, prior)[1])
     return Joined(mean, 1 / precision, half @ rest.root, rest.log_evidence + gain)
@@ -187,57 +192,81 @@ def _precision_and_target(
     products: jax.Array, noise_variance: jax.Array, exponent: jax.Array | float, prior: Prior
 ) -> tuple[jax.Array, jax.Array]:
     """Precision A and target b of the coefficients."""
-    scaled = products[:-1] * (exponent / noise_variance)
+    scaled = _with_rounding(products)[:-1] * (exponent / noise_variance)
     ridge = 1 / coefficient_variances(len(scaled) - 1, prior)
-    lifted = jnp.maximum(ridge, LEAST_RIDGE * jnp.diagonal(scaled))
-    return scaled[:, :-1] + jnp.diag(lifted), scaled[:, -1] + prior.coefficient_mean * ridge
+    return scaled[:, :-1] + jnp.diag(ridge), scaled[:, -1] + prior.coefficient_mean * ridge
+
+
+def _rounding(products: jax.Array) -> jax.Array:
+    """What the diagonal of Z'Z has more than the cross products of constant and features: (m + 1,)."""
+    diagonal: jax.Array = jnp.diagonal(products)[:-1]
+    return ROUNDING * diagonal
+
+
+def _with_rounding(products: jax.Array) -> jax.Array:
+    """Cross products with Z'Z in its place."""
+    return products + jnp.diag(jnp.append(_rounding(products), 0.0))
 
 
 def evidence_path(
-    data: Data, products: ArrayLike, noise_variance: ArrayLike, coefficient_variance: ArrayLike, prior: Prior
+    data: Data,
+    known: ArrayLike,
+    joining: ArrayLike,
+    noise_variance: ArrayLike,
+    coefficient_variance: ArrayLike,
+    prior: Prior,
 ) -> Callable[[ArrayLike], NDArray[np.float64]]:
-    """`log_evidence` of many particles as a function of the exponent: one eigendecomposition, then m + 1 operations.
+    """Log evidence of rows that join others, given those, as a function of the exponent of the joining ones.
 
-    On the host: products (n_particles, m + 2, m + 2) and variances of noise and coefficients (n_particles,) give, for
-    exponents (k,), log evidences (k, n_particles). Without `LEAST_RIDGE`: it differs from `log_evidence` where
-    `is_singular`.
+    Two eigendecompositions for each of many particles, then m + 1 operations an exponent. The posterior N(mu, A^-1) of
+    the coefficients given the known rows is their prior once others join. In terms of white coefficients,
+    w = mu + A^(-1/2) u, features become Z A^(-1/2) and responses y - Z mu. Nothing large cancels, so that steps of any
+    size are weighed well however little noise there is.
+
+    Parameters
+    ----------
+    data : Data
+        The rows that join.
+    known, joining : (n_particles, m + 2, m + 2)
+        Cross products of both. Where all rows have had some exponent already, the known ones are that share of them.
+    noise_variance, coefficient_variance : (n_particles,)
+        Of each particle.
+    prior : Prior
+        Of the coefficients.
+
+    Returns
+    -------
+    callable
+        From exponents (k,) to log evidences (k, n_particles), on the host.
     """
-    matrices, noise = np.asarray(products), np.asarray(noise_variance)
-    spread = np.asarray(coefficient_variance)[:, None]
-    factors = _of_intercept(matrices.shape[1] - 1, spread, prior)
-    values, vectors = np.linalg.eigh(matrices[:, :-1, :-1] * factors[:, :, None] * factors[:, None])
-    values = np.maximum(values, 0.0) / noise[:, None]
-    moment = np.einsum("lij,li->lj", vectors, factors * matrices[:, :-1, -1]) / noise[:, None]
-    start = np.einsum("lij,li->lj", vectors, 1 / factors) * prior.coefficient_mean / spread
-    slope = -0.5 * (float(data.n_rows) * (LOG_TWO_PI + np.log(noise)) + matrices[:, -1, -1] / noise)
+    noise = np.asarray(noise_variance)
+    both = [_with_rounding_on_host(np.asarray(products)) for products in (known, joining)]
+    correlations, sizes, ridge = _correlations(both[0], noise, coefficient_variance, prior)
+    values, vectors = np.linalg.eigh(correlations)
+    root = vectors / sizes[:, :, None] / np.sqrt(np.maximum(values, ROUNDING))[:, None]
+    target = both[0][:, :-1, -1] / noise[:, None] + prior.coefficient_mean * ridge
+    mean = (root @ (np.swapaxes(root, 1, 2) @ target[:, :, None]))[:, :, 0]
+    maps = np.zeros_like(both[1])
+    maps[:, :-1, :-1], maps[:, :-1, -1], maps[:, -1, -1] = root, -mean, 1.0
+    white = np.swapaxes(maps, 1, 2) @ both[1] @ maps / noise[:, None, None]
+    values, vectors = np.linalg.eigh(white[:, :-1, :-1])
+    values = np.maximum(values, 0.0)
+    moment = np.einsum("lij,li->lj", vectors, white[:, :-1, -1])
+    slope = -0.5 * (float(data.n_rows) * (LOG_TWO_PI + np.log(noise)) + np.maximum(white[:, -1, -1], 0.0))
 
     def at(exponents: ArrayLike) -> NDArray[np.float64]:
         powers = np.asarray(exponents, dtype=np.float64)[:, None, None]
-        precision = powers * values + 1 / spread
-        terms = (powers * moment + start) ** 2 / precision - start**2 * spread - np.log(precision * spread)
+        terms = (powers * moment) ** 2 / (1 + powers * values) - np.log1p(powers * values)
         return np.asarray(powers[:, :, 0] * slope + 0.5 * terms.sum(axis=-1))
 
     return at
 
 
-def after(
-    known: ArrayLike, joining: ArrayLike, noise_variance: ArrayLike, coefficient_variance: ArrayLike, prior: Prior
-) -> NDArray[np.float64]:
-    """Cross products of rows that join others which are known already, for `evidence_path`.
-
-    The posterior N(mu, A^-1) of the coefficients given the known rows is their prior once others join. In terms of
-    white coefficients, w = mu + A^(-1/2) u, features become Z A^(-1/2) and responses y - Z mu, and the prior is that
-    of u: mean 0, variance 1. On the host: products (n_particles, m + 2, m + 2) of both.
-    """
-    matrices = np.asarray(known)
-    correlations, sizes, ridge = _correlations(matrices, noise_variance, coefficient_variance, prior)
-    values, vectors = np.linalg.eigh(correlations)
-    root = vectors / sizes[:, :, None] / np.sqrt(np.maximum(values, LEAST_RIDGE))[:, None]
-    target = matrices[:, :-1, -1] / np.asarray(noise_variance)[:, None] + prior.coefficient_mean * ridge
-    mean = (root @ (np.swapaxes(root, 1, 2) @ target[:, :, None]))[:, :, 0]
-    maps = np.zeros_like(matrices)
-    maps[:, :-1, :-1], maps[:, :-1, -1], maps[:, -1, -1] = root, -mean, 1.0
-    return np.asarray(np.swapaxes(maps, 1, 2) @ np.asarray(joining) @ maps)
+def _with_rounding_on_host(products: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`_with_rounding` of many particles."""
+    factors = np.ones(products.shape[-1])
+    factors[:-1] += ROUNDING
+    return np.where(np.eye(len(factors), dtype=bool), products * factors, products)
 
 
 def _of_intercept(n_coefficients: int, spread: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
@@ -251,12 +280,12 @@ def _of_intercept(n_coefficients: int, spread: NDArray[np.float64], prior: Prior
 def is_singular(
     products: ArrayLike, noise_variance: ArrayLike, coefficient_variance: ArrayLike, prior: Prior
 ) -> NDArray[np.bool_]:
-    """Whether the precision of each particle's coefficients is too near singular for float64, see `LEAST_RIDGE`.
+    """Whether the precision of each particle's coefficients is too near singular for float64, but for `ROUNDING`.
 
     On the host: products (n_particles, m + 2, m + 2), variances of noise and coefficients (n_particles,).
     """
     correlations, _, _ = _correlations(np.asarray(products), noise_variance, coefficient_variance, prior)
-    return np.asarray(np.linalg.eigvalsh(correlations)[:, 0] < correlations.shape[1] * LEAST_RIDGE)
+    return np.asarray(np.linalg.eigvalsh(correlations)[:, 0] < correlations.shape[1] * ROUNDING)
 
 
 def _correlations(

@@ -19,8 +19,11 @@ USUAL_ATTENTION = 4
 """Columns that a hyperplane attends to on average where there are many."""
 DEVIATIONS = 2.5
 """A hyperplane comes near the data where it is within as many standard deviations of their mean."""
-LOG_VARIANCES = (-23.0, 230.0)
-"""Bounds of log sigma^2: below 1e-10 the rounding of float32 features passes for noise, above 1e100 sums overflow."""
+LEAST_NOISE = 1e-10
+"""sigma^2 below which the rounding of float32 features passes for noise, see `above_rounding`."""
+LOG_VARIANCES = (-30.0, 230.0)
+"""Bounds of log sigma^2, for the sake of draws that are next to impossible: below 1e-13 nothing can be told from
+rounding, above 1e100 sums overflow."""
 
 
 @jax.tree_util.register_dataclass
@@ -84,11 +87,6 @@ class Prior:
         """Whether coefficients have a known variance, the same for the intercept, and all columns are alike."""
         return (self.coefficient_shape, self.intercept_variance, self.inattention) == (0, 0, 1) and bool(self.reach)
 
-    @property
-    def white(self) -> "Prior":
-        """The same with coefficients of mean 0 and, the intercept too, one variance."""
-        return replace(self, coefficient_mean=0.0, intercept_variance=0.0)
-
     def given(self, particle: "Particle") -> "Prior":
         """The prior once the variance of a particle's coefficients is known."""
         return replace(self, coefficient_variance=particle.coefficient_variance)
@@ -131,6 +129,14 @@ def spread_prior(prior: Prior) -> Prior:
         number_mean=5.0,
         number_shape=1.0,
     )
+
+
+def above_rounding(prior: Prior, n_rows: float) -> Prior:
+    """The prior with a scale of sigma^2 such that a perfect fit of `n_rows` rows shows `LEAST_NOISE` or more.
+
+    A bound of sigma^2 itself would not be a prior: draws held within it have no density that weights could know of.
+    """
+    return replace(prior, noise_scale=max(prior.noise_scale, LEAST_NOISE * (prior.noise_shape + n_rows / 2)))
 
 
 class Particle(NamedTuple):

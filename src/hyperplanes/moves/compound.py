@@ -18,8 +18,8 @@ from hyperplanes.moves.candidates import candidate_draws, choose_candidate
 from hyperplanes.moves.gibbs import draw_hyperparameters, draw_output_layer
 from hyperplanes.moves.langevin import langevin_draws, langevin_one
 from hyperplanes.moves.rounds import UNITS_A_CANDIDATE
-from hyperplanes.moves.state import choose, make_state
-from hyperplanes.moves.workspace import Workspace, close_workspace, open_workspace
+from hyperplanes.moves.state import State, choose, make_state
+from hyperplanes.moves.workspace import Workspace, open_workspace
 from hyperplanes.process import uniforms
 
 
@@ -149,7 +149,7 @@ def spread_round(
         return exponent * log_likelihood_of_spread(unscaled(scaled, rows), squares, data) - gaussian
 
     def attempt(trial: Trial, moved: Workspace, key: jax.Array, height: jax.Array) -> tuple[Trial, jax.Array]:
-        moved = moved._replace(particle=draw_output_layer(key, close_workspace(moved), one, prior))
+        moved = moved._replace(particle=draw_output_layer(key, State(moved.particle, moved.products), one, prior))
         there = log_ratio(moved)
         accepted = height < there - trial.log_ratio
         return choose(accepted, Trial(moved, there), trial), accepted

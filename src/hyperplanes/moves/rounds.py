@@ -34,7 +34,7 @@ def alone(
         draws = uniforms(key_move, (n_draws(data.n_columns),))
         known = prior.given(state.particle)
         work, accepted = one(draws, open_workspace(state.particle, data), exponent, data, known)
-        closed = close_workspace(work)
+        closed = close_workspace(work, data)
         state, _ = refresh_output_layer(key_refresh, closed, exponent, data, prior, unknown_number=unknown_number)
         return state, accepted
 
@@ -63,7 +63,7 @@ def collapsed_round(
     work = open_workspace(state.particle, data)
     work, accepted = _move_units(keys, work, exponent, data, known, n_visits, unknown_number=unknown_number)
     unknown = {"unknown_number": unknown_number, "unknown_noise": unknown_noise}
-    state, _ = refresh_output_layer(key_output, close_workspace(work), exponent, data, prior, **unknown)
+    state, _ = refresh_output_layer(key_output, close_workspace(work, data), exponent, data, prior, **unknown)
     return state, accepted
 
 
@@ -108,7 +108,7 @@ def superposed_round(
         work, accepted = _move_units(
             keys, work, exponent, residuals, known, -(-n_visits // n_parts), unknown_number=unknown_number
         )
-        part = draw_output_layer(key_draw, close_workspace(work), exponent, prior)
+        part = draw_output_layer(key_draw, close_workspace(work, residuals), exponent, prior)
         return (_put(particle, number * size, part), others + scaled_values(part, data)), accepted
 
     items = jnp.arange(n_parts), jax.random.split(key_parts, n_parts)

@@ -6,8 +6,8 @@ round of moves computes them once, changes them as it goes and drops them.
 A move leaves one unit out (`vacate`), looks at hyperplanes that could take its place (`look` near the one that left,
 `survey` anywhere), and puts one there (`occupy`). Cross products are sums in float64 of features in float32: float32
 sums over thousands of rows spoil the evidence where the noise is small. A look sums in float32, which is faster, but
-only what changes from the feature that was there: that is little where the noise is small. Every round starts from
-cross products anew.
+only what changes from the feature that was there: that is little where the noise is small. Every round starts and ends
+with cross products anew.
 """
 
 from typing import NamedTuple
@@ -90,9 +90,18 @@ def open_workspace(particle: Particle, data: Data, elsewhere: Elsewhere = NONE_E
     return Workspace(particle, products, features, elsewhere)
 
 
-def close_workspace(work: Workspace) -> State:
-    """Drop the features."""
-    return State(work.particle, work.products)
+def close_workspace(work: Workspace, data: Data) -> State:
+    """Drop the features, and keep their cross products, summed anew: weights need them in float64.
+
+    Cost: n (m + 2)^2 multiplications in float64.
+    """
+
+    def add_block(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
+        design = design_of(*block)
+        return total + design @ design.T, None
+
+    blocks = data.inputs, work.features, data.response
+    return State(work.particle, jax.lax.scan(add_block, jnp.zeros_like(work.products), blocks)[0])
 
 
 def feature_and_row(

@@ -4,17 +4,25 @@ Nothing here knows what a hyperplane is: a target is a population of particles, 
 and a Markov move. That is what lets the sampler be tested on targets whose evidence is known exactly.
 """
 
-from hyperplanes.smc.annealing import Likelihoods, Move, Path, Population, Step, anneal, begin, step
+from hyperplanes.smc.annealing import Move, Path, Population, Step, anneal, begin, step
 from hyperplanes.smc.genealogy import evidence_variance
 from hyperplanes.smc.resampling import RESAMPLERS, resample
-from hyperplanes.smc.schedules import AdaptiveSchedule, FixedSchedule, Schedule, TimedSchedule
+from hyperplanes.smc.schedules import (
+    MOST_STEPS,
+    AdaptiveSchedule,
+    FixedSchedule,
+    LogIncrements,
+    Schedule,
+    TimedSchedule,
+)
 from hyperplanes.smc.weights import conditional_ess, ess, log_mean_exp, normalise
 
 __all__ = [
+    "MOST_STEPS",
     "RESAMPLERS",
     "AdaptiveSchedule",
     "FixedSchedule",
-    "Likelihoods",
+    "LogIncrements",
     "Move",
     "Path",
     "Population",

@@ -8,14 +8,12 @@ import numpy as np
 
 from hyperplanes.smc.genealogy import Indices
 from hyperplanes.smc.resampling import resample
-from hyperplanes.smc.schedules import Schedule
+from hyperplanes.smc.schedules import LogIncrements, Schedule
 from hyperplanes.smc.weights import Floats, ess, log_mean_exp, normalise
 
-Likelihoods = Callable[[Floats], Floats]
-"""From exponents (k,) to the tempered log likelihoods (k, n_particles), zero at exponent 0."""
-
-Path = Callable[[Any], Likelihoods]
-"""From particles to their `Likelihoods`: what is costly is done once for all exponents."""
+Path = Callable[[Any, float], LogIncrements]
+"""From particles and the exponent that they have reached to the log increments of the tempered likelihoods from there:
+what is costly is done once for all further exponents."""
 
 Move = Callable[[jax.Array, Any, float], tuple[Any, float]]
 """From (key, particles, exponent) to the moved particles and the share of proposals that were accepted."""
@@ -66,6 +64,7 @@ def step(
     schedule: Schedule,
     scheme: str = "systematic",
     resample_below: float = 0.5,
+    n_taken: int = 0,
 ) -> tuple[Population, Step]:
     """Take one step: weigh with the particles as they are, resample, then move at the new exponent.
 
@@ -84,17 +83,18 @@ def step(
         One of `RESAMPLERS`.
     resample_below : float
         Resample where the effective sample size falls below this share of the particles; 1 resamples at every step.
+    n_taken : int
+        Steps taken before.
     """
     particles, log_weights, exponent, log_evidence, first_ancestors = population
     key_resample, key_move = jax.random.split(key)
-    log_likelihoods = path(particles)
-    before = log_likelihoods(np.array([exponent]))[0]
+    from_here = path(particles, exponent)
 
     def log_increments(exponents: Floats) -> Floats:
-        increments = log_likelihoods(exponents) - before
+        increments = from_here(exponents)
         return np.where(np.isnan(increments), -np.inf, increments)
 
-    exponent = schedule.next_exponent(exponent, log_weights, log_increments)
+    exponent = schedule.next_exponent(exponent, log_weights, log_increments, n_taken)
     increments = log_increments(np.array([exponent]))[0]
     n_failed = int(np.sum(np.isneginf(increments) & np.isfinite(log_weights)))
     gained = float(log_mean_exp(log_weights, increments))
@@ -148,7 +148,7 @@ def anneal(
     """
     while population.exponent < 1.0:
         key_step = jax.random.fold_in(key, n_taken)
-        population, info = step(key_step, population, path, move, **options)
+        population, info = step(key_step, population, path, move, n_taken=n_taken, **options)
         n_taken += 1
         yield population, info
 

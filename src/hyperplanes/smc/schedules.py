@@ -13,6 +13,9 @@ from hyperplanes.smc.weights import Floats, conditional_ess
 LogIncrements = Callable[[Floats], Floats]
 """From candidate exponents (k,) to the log increments of every particle (k, n_particles)."""
 
+MOST_STEPS = 2000
+"""Steps after which an adaptive schedule at least doubles its exponent, so that it ends whatever the target is."""
+
 
 class Schedule(Protocol):
     """Chooses the next exponent."""
@@ -27,8 +30,10 @@ class Schedule(Protocol):
         """How many times longer than usual the last step was, for lack of time."""
         ...
 
-    def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
-        """Exponent of the next step, in (exponent, 1]."""
+    def next_exponent(
+        self, exponent: float, log_weights: Floats, log_increments: LogIncrements, n_taken: int = 0
+    ) -> float:
+        """Exponent of the next step, in (exponent, 1], after `n_taken` others."""
         ...
 
 
@@ -43,7 +48,9 @@ class FixedSchedule:
         if self.n_steps < 1:
             raise ValueError(f"n_steps must be at least 1, got {self.n_steps}")
 
-    def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
+    def next_exponent(
+        self, exponent: float, log_weights: Floats, log_increments: LogIncrements, n_taken: int = 0
+    ) -> float:
         """Return (r + 1) / R after r / R."""
         return (round(exponent * self.n_steps) + 1) / self.n_steps
 
@@ -51,6 +58,9 @@ class FixedSchedule:
 @dataclass(frozen=True)
 class AdaptiveSchedule:
     """The largest step that keeps a share of the particles effective.
+
+    Where no step does, however small, and after `MOST_STEPS`, the exponent is doubled: small steps would keep nothing
+    either, and never end.
 
     Parameters
     ----------
@@ -70,9 +80,11 @@ class AdaptiveSchedule:
         if not 0 < self.share < 1:
             raise ValueError(f"share must be between 0 and 1, got {self.share}")
 
-    def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
+    def next_exponent(
+        self, exponent: float, log_weights: Floats, log_increments: LogIncrements, n_taken: int = 0
+    ) -> float:
         """Find the exponent by refining a grid: each round is one call for all candidates."""
-        room = 1.0 - exponent
+        room, twice = 1.0 - exponent, min(2 * exponent, 1.0)
         smallest = log_increments(np.array([exponent + room * self.SMALLEST_STEP]))[0]
         alive = np.where(np.isfinite(smallest), 0.0, -np.inf)  # the others are lost whatever the step
         target = self.share * conditional_ess(log_weights, alive)
@@ -85,7 +97,8 @@ class AdaptiveSchedule:
                 return float(exponent + room * np.exp(high))
             last = int(np.flatnonzero(enough).max(initial=0))
             low, high = log_steps[last], log_steps[last + 1]
-        return float(exponent + room * np.exp(low))
+        chosen = float(exponent + room * np.exp(low))
+        return max(chosen, twice) if n_taken >= MOST_STEPS or not enough.any() else chosen
 
 
 @dataclass
@@ -142,7 +155,9 @@ class TimedSchedule:
         """Of so many particles, how many the longest step leaves effective."""
         return max(cls.SHARES[0] * n_particles, cls.FEWEST_EFFECTIVE)
 
-    def next_exponent(self, exponent: float, log_weights: Floats, log_increments: LogIncrements) -> float:
+    def next_exponent(
+        self, exponent: float, log_weights: Floats, log_increments: LogIncrements, n_taken: int = 0
+    ) -> float:
         """Find the exponent for the share that the time left asks for."""
         now, factor = self.clock(), self.hurry
         if self._last is not None:
@@ -153,7 +168,7 @@ class TimedSchedule:
         least = self.fewest_effective(len(log_weights)) / len(log_weights)
         share = float(np.clip(1 / (1 + factor**2 * (1 / self.share - 1)), min(least, self.share), self.SHARES[1]))
         self._last, self.hurry = (exponent, now), float(np.sqrt((1 / share - 1) / (1 / self.share - 1)))
-        return AdaptiveSchedule(share).next_exponent(exponent, log_weights, log_increments)
+        return AdaptiveSchedule(share).next_exponent(exponent, log_weights, log_increments, n_taken)
 
     def _factor(self, exponent: float, seconds_left: float) -> float:
         """How many times longer than usual the next step should be."""

@@ -20,6 +20,7 @@ import numpy as np
 from hyperplanes import HyperplaneProcessRegressor
 from hyperplanes.estimators import HyperplanesWarning
 from hyperplanes.experiments.metrics import coverage, rmse
+from hyperplanes.experiments.reproduction.machine import held_to
 from hyperplanes.experiments.simulate import simulate
 
 Size = dict[str, Any]
@@ -32,7 +33,7 @@ AXES: dict[str, list[Size]] = {
     "particles": [{"particles": n} for n in (40, 80, 160, 320, 640)],
     "steps": [{"steps": n} for n in (5, 10, 20, 40, 80)],
     "columns": [{"columns": n} for n in (5, 10, 20, 40, 80, 160)],
-    "workers": [{"workers": n, "decomposition": "domain", "rows": 16000, "steps": None} for n in (1, 2)],
+    "workers": [{"workers": n, "cpus": n, "decomposition": "domain", "rows": 16000, "steps": None} for n in (1, 2)],
     "accelerator": [
         {"rows": 10**6, "hyperplanes": 5, "decomposition": "intensity", "particles": 500, "memory": 32.0}
         | {"steps": None, "budget": 45.0}
@@ -58,10 +59,11 @@ def measure(size: Size) -> dict[str, Any]:
     truth = simulate(1, n_rows=size["rows"] + N_NEW_ROWS, n_columns=size["columns"], n_hyperplanes=10)
     rows, new = (truth.rows(np.arange(*ends)) for ends in ((N_NEW_ROWS, len(truth.y)), (0, N_NEW_ROWS)))
     quick = {"budget": 1e-3} if size["steps"] is None else {"n_steps": 2}
-    make_model(size, random_state=0, **quick).fit(rows.X, rows.y)
-    start = time.perf_counter()
-    model = make_model(size, random_state=1).fit(rows.X, rows.y)
-    seconds = time.perf_counter() - start
+    with held_to(size.get("cpus")):
+        make_model(size, random_state=0, **quick).fit(rows.X, rows.y)
+        start = time.perf_counter()
+        model = make_model(size, random_state=1).fit(rows.X, rows.y)
+        seconds = time.perf_counter() - start
     return {
         "seconds": seconds,
         "peak_gib": peak_gib(),

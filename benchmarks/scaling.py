@@ -120,17 +120,22 @@ def draw(report: dict[str, Any], picture: Path) -> None:
     import matplotlib.pyplot as plt
 
     shown = {axis: found["fits"] for axis, found in report.items() if "power" in found}
-    figure, panels = plt.subplots(2, len(shown), figsize=(3 * len(shown), 5.5), squeeze=False, sharex="col")
+    figure, panels = plt.subplots(
+        2, len(shown), figsize=(3 * len(shown), 5.5), squeeze=False, sharex="col", sharey="row"
+    )
     for column, (axis, fits) in enumerate(shown.items()):
         name = next(iter(AXES[axis][0]))
         sizes = [fit[name] for fit in fits]
-        for panel, values in zip(
-            panels[:, column], ([f["seconds"] for f in fits], [f["peak_gib"]["host"] for f in fits]), strict=True
-        ):
-            panel.loglog(sizes, values, "o-")
-            panel.grid(alpha=0.3)
+        panels[0, column].loglog(sizes, [fit["seconds"] for fit in fits], "o-")
+        panels[1, column].semilogx(sizes, [fit["peak_gib"]["host"] for fit in fits], "o-")
         panels[0, column].set_title(f"{axis}\n{len(fits)} fits, power {report[axis]['power']:.2f}", fontsize=9)
         panels[1, column].set_xlabel(name)
+        panels[1, column].set_xticks(sizes, [f"{number:,}" for number in sizes], rotation=45)
+        panels[1, column].minorticks_off()
+    for panel in panels.flat:
+        panel.grid(alpha=0.3)
+    panels[0, 0].yaxis.set_major_formatter("{x:g}")
+    panels[1, 0].set_ylim(bottom=0)
     panels[0, 0].set_ylabel("seconds")
     panels[1, 0].set_ylabel("peak memory, GiB")
     figure.tight_layout()

@@ -22,7 +22,6 @@ from hyperplanes.model.features import EXACT
 from hyperplanes.moves import (
     State,
     collapsed_round,
-    exchange,
     redraw_given_coefficients,
     superposed_round,
     sweep_output_layer,
@@ -58,15 +57,13 @@ class Sampler:
     """Resampling scheme."""
     resample_below: float
     """Share of effective particles below which to resample."""
-    mingle: smc.Mingle | None = None
-    """Moves of several particles together, where there are some."""
 
     def anneal(
         self, key: jax.Array, population: smc.Population, n_taken: int
     ) -> Iterator[tuple[smc.Population, smc.Step]]:
         """Anneal particles, yielding every step."""
         options = {"schedule": self.schedule, "scheme": self.scheme, "resample_below": self.resample_below}
-        return smc.anneal(key, population, self.path, self.move, mingle=self.mingle, n_taken=n_taken, **options)
+        return smc.anneal(key, population, self.path, self.move, n_taken=n_taken, **options)
 
 
 def paper_step(key: jax.Array, state: State, exponent: jax.Array, data: Data, prior: Prior) -> tuple[State, jax.Array]:
@@ -115,25 +112,7 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
 
         return move_until_forgotten(once, values, key, states, schedule)
 
-    def mingle(key: jax.Array, states: State, exponent: float) -> State:
-        return _exchange_in_pairs(key, states, *stage.at(exponent), prior, settings)
-
-    return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75, mingle=mingle)
-
-
-def _exchange_in_pairs(
-    key: jax.Array, states: State, data: Data, exponent: float, prior: Prior, settings: Settings
-) -> State:
-    """Let each particle exchange hyperplanes with another one, picked at random; one may be left over."""
-    key_pairs, key_exchange = jax.random.split(key)
-    n_pairs = len(states.products) // 2
-    chosen = jax.random.permutation(key_pairs, len(states.products))[: 2 * n_pairs].reshape(n_pairs, 2)
-    pairs = jax.tree.map(lambda leaf: leaf[chosen], states)
-    keys, shared = jax.random.split(key_exchange, n_pairs), (jnp.float64(exponent), data, prior)
-    n_places = 2 * states.particle.offsets.shape[1]
-    done, _ = map_with_features(exchange, (keys, pairs), shared, n_places=n_places, data=data, settings=settings)
-    mixed: State = jax.tree.map(lambda leaf, new: leaf.at[chosen].set(new), states, done)
-    return mixed
+    return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
 
 
 def move_until_forgotten(

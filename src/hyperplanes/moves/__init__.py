@@ -5,7 +5,6 @@ leaves prior * likelihood^exponent invariant. Moves are written for one particle
 """
 
 from hyperplanes.moves.compound import Visits, compound_round
-from hyperplanes.moves.exchange import exchange
 from hyperplanes.moves.gibbs import refresh_output_layer, sweep_output_layer
 from hyperplanes.moves.redraw import redraw_given_coefficients
 from hyperplanes.moves.rounds import collapsed_round, superposed_round
@@ -17,7 +16,6 @@ __all__ = [
     "Visits",
     "collapsed_round",
     "compound_round",
-    "exchange",
     "make_state",
     "redraw_given_coefficients",
     "refresh_output_layer",

@@ -4,7 +4,7 @@ Nothing here knows what a hyperplane is: a target is a population of particles, 
 and a Markov move. That is what lets the sampler be tested on targets whose evidence is known exactly.
 """
 
-from hyperplanes.smc.annealing import Mingle, Move, Path, Population, Step, anneal, begin, step
+from hyperplanes.smc.annealing import Move, Path, Population, Step, anneal, begin, step
 from hyperplanes.smc.genealogy import evidence_variance
 from hyperplanes.smc.resampling import RESAMPLERS, resample
 from hyperplanes.smc.schedules import (
@@ -23,7 +23,6 @@ __all__ = [
     "AdaptiveSchedule",
     "FixedSchedule",
     "LogIncrements",
-    "Mingle",
     "Move",
     "Path",
     "Population",

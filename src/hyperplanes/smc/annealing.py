@@ -18,9 +18,6 @@ what is costly is done once for all further exponents."""
 Move = Callable[[jax.Array, Any, float], tuple[Any, float]]
 """From (key, particles, exponent) to the moved particles and the share of proposals that were accepted."""
 
-Mingle = Callable[[jax.Array, Any, float], Any]
-"""From (key, particles, exponent) to particles that have been moved together."""
-
 
 class Population(NamedTuple):
     """Weighted particles that represent the target at one exponent."""
@@ -67,7 +64,6 @@ def step(
     schedule: Schedule,
     scheme: str = "systematic",
     resample_below: float = 0.5,
-    mingle: Mingle | None = None,
     n_taken: int = 0,
 ) -> tuple[Population, Step]:
     """Take one step: weigh with the particles as they are, resample, then move at the new exponent.
@@ -87,9 +83,6 @@ def step(
         One of `RESAMPLERS`.
     resample_below : float
         Resample where the effective sample size falls below this share of the particles; 1 resamples at every step.
-    mingle : callable, optional
-        A move of several particles together, which leaves the product of their targets invariant. It is made after
-        resampling alone: weights are those of single particles, and only where all are equal may they stay in place.
     n_taken : int
         Steps taken before.
     """
@@ -118,8 +111,6 @@ def step(
         particles = _select(particles, ancestors)
         first_ancestors = first_ancestors[ancestors]
         log_weights = np.full(len(log_weights), -np.log(len(log_weights)))
-        if mingle is not None:
-            particles = mingle(jax.random.fold_in(key, 2), particles, exponent)
     particles, acceptance = move(key_move, particles, exponent)
     n_ancestors = len(np.unique(first_ancestors))
     info = Step(exponent, n_effective, weights, ancestors, acceptance, log_evidence, n_ancestors, n_failed)

@@ -83,6 +83,35 @@ def test_posterior_of_the_number_agrees_with_the_evidence_of_each(name, key, see
     assert evidence == pytest.approx(logsumexp(log_evidences) - np.log(N_PRIOR_DRAWS), abs=0.12)
 
 
+@pytest.mark.long
+def test_posterior_of_the_number_agrees_with_the_evidences_of_fits_with_given_numbers(seed):
+    """Where the scale of coefficients is known: otherwise it depends on the intensity, and that on the number."""
+    prior, rows, numbers = PRIORS["plain"], make_rows(), np.arange(1, 4)
+
+    def evidence(number: int | None) -> tuple[float, float]:
+        settings = Settings(number, n_particles=N_PARTICLES)
+        found = [fit(jax.random.key(seed + run), *rows, prior=prior, settings=settings) for run in range(N_RUNS)]
+        logs = np.array([run.log_evidence for run in found])
+        return float(logsumexp(logs) - np.log(N_RUNS)), float(logs.std(ddof=1) / np.sqrt(N_RUNS))
+
+    with jax.enable_x64(True):
+        log_prior = np.asarray(prior.log_number(FIRST_PLACES))[numbers]
+    logs, errors = np.array([evidence(int(number)) for number in numbers]).T
+    runs = [
+        fit(jax.random.key(seed + run), *rows, prior=prior, settings=Settings(None, n_particles=N_PARTICLES))
+        for run in range(N_RUNS)
+    ]
+    shares = np.array(
+        [np.bincount(run.n_hyperplanes, np.exp(run.log_weights), FIRST_PLACES + 1)[numbers] for run in runs]
+    )
+    found = np.log(shares.mean(axis=0))
+    found_errors = shares.std(axis=0, ddof=1) / np.sqrt(N_RUNS) / shares.mean(axis=0)
+    differences = (found - found[0]) - (log_prior + logs - log_prior[0] - logs[0])
+    bounds = np.sqrt(errors**2 + errors[0] ** 2 + found_errors**2 + found_errors[0] ** 2)
+    assert np.all(np.abs(differences[1:]) < 5 * bounds[1:])
+    assert np.all(bounds < 0.1)
+
+
 def test_without_information_the_number_has_its_prior(seed):
     inputs = np.linspace([-1, 0.5], [1, -0.3], 4)
     prior = Prior(noise_shape=50.0, noise_scale=50.0 * 1e6, reach=1.0, number_mean=4.0, number_shape=3.0)

@@ -157,6 +157,13 @@ def test_rows_that_were_held_out_are_the_judges():
     assert "judged by 60 rows that were fitted." in Elements(report_of(fit)).text
 
 
+def test_rows_that_cannot_be_those_fitted_are_not_called_so():
+    fit, rows = small_fits.plain(), table(40, seed=9)
+    text = Elements(report_of(fit._replace(X=rows, y=response(rows)))).text
+    assert "judged by 40 rows that were given. The model was fitted to another number of rows" in text
+    assert "were fitted." not in text
+
+
 def test_a_single_row_is_no_judge():
     fit, rows = small_fits.plain(), table(40, seed=9)
     text = Elements(report_of(fit, rows[:1], response(rows)[:1])).text
@@ -249,7 +256,7 @@ def votes(n_rows: int, n_classes: int, *, seed: int = 0, boldness: float = 1) ->
 
 
 def verdict_on(checked, **more):
-    return verdict.judge(diagnostics(**more), checked, held_out=True)
+    return verdict.judge(diagnostics(**more), checked, "held out")
 
 
 def test_a_verdict_without_reasons_is_good():
@@ -363,7 +370,7 @@ def test_warnings_of_the_fit_are_reasons_and_a_stuck_one_is_not_to_be_trusted():
 
 @pytest.mark.parametrize(("boldness", "words"), [(3, "too sure"), (0.4, "less sure than it could be")])
 def test_probabilities_that_are_far_off_are_a_reason(boldness, words):
-    found = verdict.judge(diagnostics(), votes(1000, 3, boldness=boldness), held_out=False)
+    found = verdict.judge(diagnostics(), votes(1000, 3, boldness=boldness), "fitted")
     assert found.level == "mind"
     assert words in found.reasons[0]
     assert "of the rows that were fitted" in found.reasons[0]

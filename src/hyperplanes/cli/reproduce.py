@@ -10,6 +10,7 @@ from hyperplanes.cli.console import FAILED, counted, say
 from hyperplanes.cli.inputs import wrong_usage
 from hyperplanes.experiments.cells import Cell
 from hyperplanes.experiments.reproduction import (
+    CAN_HOLD,
     FULL,
     QUICK,
     STUDIES,
@@ -70,7 +71,8 @@ def _run(folder: Path, cells: Sequence[Cell], effort: Effort, jobs: int) -> list
     say(f"{len(cells)} cells, {len(cells) - len(missing)} of them there already")
     if out_of_reach := cells_out_of_reach(missing):
         named = ", ".join(dict.fromkeys(cell.data_set for cell in out_of_reach))
-        say(f"skipped: {len(out_of_reach)} cells of {named} must be held to more CPUs than this machine has")
+        lack = "more CPUs than this machine has" if CAN_HOLD else "CPUs, which this system does not know of"
+        say(f"skipped: {len(out_of_reach)} cells of {named} must be held to {lack}")
     within_reach = [cell for cell in missing if cell not in out_of_reach]
     if alone := dict.fromkeys(cell.study for cell in within_reach if jobs != 1 and runs_alone(cell, effort)):
         say(f"cells of {', '.join(alone)} are timed and run one at a time, after all others")

@@ -1,4 +1,4 @@
-"""The regressors that ours is compared with, each with its library's defaults.
+"""The regressors that ours is compared with, with their libraries' defaults where nothing else is said.
 
 Some predict a number for each row (`Regressor`), some a distribution (`Predictor`). Libraries beyond scikit-learn are
 imported where they are used: `pip install "hyperplanes[reproduce]"`.

@@ -55,7 +55,7 @@ def fit(
     key : jax.Array
         Random key. The same key gives the same posterior.
     inputs : (n, p)
-        Inputs, scaled to about [-1, 1].
+        Inputs, scaled to a size of about 1.
     response : (n,)
         Response, standardised; or the number of its class.
     row_weights : (n,), optional

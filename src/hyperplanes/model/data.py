@@ -58,7 +58,7 @@ def make_data(
     Parameters
     ----------
     inputs : (n, p)
-        Inputs, scaled to about [-1, 1].
+        Inputs, scaled to a size of about 1.
     response : (n,)
         Response, standardised.
     row_weights : (n,), optional

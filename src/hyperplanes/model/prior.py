@@ -202,9 +202,9 @@ def draw_prior(
     white = normal_quantiles(uniforms(key_white, (n_white + n_places + 1,)))
     draws = uniforms(key_attends, (n_places + 1, n_columns))
     key_rate = jax.random.split(jax.random.fold_in(key_attends, 0), n_columns)
-    few, many = _attention_shapes(n_columns)
+    _, many = _attention_shapes(n_columns)
     against = jax.vmap(lambda key: 1 / draw_inverse_gamma(key, many, 1.0))(key_rate)
-    in_favour = few * normal_quantiles(draws[0]) ** 2  # gamma of shape 1/2
+    in_favour = 0.5 * normal_quantiles(draws[0]) ** 2  # gamma of the other shape, which is 1/2
     attends = draws[1:] < in_favour / (in_favour + against)
     white_planes = white[:n_white].reshape(n_places, n_columns + 1)
     planes = from_white(white_planes, prior.reach, prior.lowest_offset, prior.scales(attends))

@@ -1,7 +1,8 @@
 """Markov moves on the unknowns of one particle.
 
-A move takes (key, state, exponent, data, prior) and returns the new state and whether its proposal was accepted. Each
-leaves prior * likelihood^exponent invariant. Moves are written for one particle; the caller vectorises them.
+A move takes (key, state, exponent, data, prior) and returns the new state and the share of its proposals that were
+accepted. Each leaves prior * likelihood^exponent invariant. Moves are written for one particle; the caller vectorises
+them.
 """
 
 from hyperplanes.moves.compound import Visits, compound_round

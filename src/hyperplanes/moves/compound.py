@@ -65,8 +65,8 @@ def compound_round(
     unknown_number : bool
         Whether the number of hyperplanes is.
 
-    Returns the share that was accepted of the Langevin steps of the outputs and, where there is one, of the moves of
-    the spread: (1,) or (2,).
+    Returns the share that was accepted of the Langevin steps of the outputs (of choices, where no unit is active) and,
+    where there is one, of the moves of the spread: (1,) or (2,).
     """
     key_outputs, key_spread, key_shape = jax.random.split(key, 3)
 

@@ -36,6 +36,8 @@ ON_NOISE = (
     'If the noise differs between rows or has outliers, fit with noise="auto", or with another kind of noise than this '
     "fit has"
 )
+HELD_OUT, FITTED, GIVEN = "held out", "fitted", "given"
+"""Whose rows predictions are judged by; those given are neither known to be held out nor the ones that were fitted."""
 ON_ROWS = "if new rows differ from those fitted, collect rows like the new ones"
 
 
@@ -61,9 +63,9 @@ class Remark(NamedTuple):
     """With advice."""
 
 
-def judge(diagnostics: Diagnostics, checked: Responses | Labels, *, held_out: bool) -> Verdict:
-    """Put together what the fit says of itself and what its predictions say."""
-    where = "of rows that were held out" if held_out else "of the rows that were fitted"
+def judge(diagnostics: Diagnostics, checked: Responses | Labels, whose: str) -> Verdict:
+    """Put together what the fit says of itself and what its predictions say, of rows that were `whose`."""
+    where = f"of rows that were {whose}" if whose == HELD_OUT else f"of the rows that were {whose}"
     found = _on_responses(checked, where) if isinstance(checked, Responses) else _on_labels(checked, where)
     remarks = list(found)
     serious = tuple(each.text for each in remarks if each.level != "note")

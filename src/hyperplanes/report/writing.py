@@ -22,7 +22,7 @@ from hyperplanes.report import figures
 from hyperplanes.report.page import bullets, facts, folded, page, paragraph, table
 from hyperplanes.report.scores import Score, scores_of
 from hyperplanes.report.summary import summarise_inputs, summarise_response
-from hyperplanes.report.verdict import Verdict, judge
+from hyperplanes.report.verdict import FITTED, GIVEN, HELD_OUT, Verdict, judge
 
 MOST_ROWS = 5000
 """Rows by which predictions are judged; of more, so many are chosen at random."""
@@ -46,10 +46,14 @@ ON_NUMBERS = {
     "n_singular": "draws whose coefficients cannot be told apart",
 }
 """Numbers of the diagnostics, and what they mean."""
-FLATTERING = (
-    " That flatters them: rows that were held out (X_test and y_test; --test on the command line) would judge them "
-    "fairly."
-)
+ADVICE = {
+    FITTED: " That flatters them: rows that were held out (X_test and y_test; --test on the command line) would judge "
+    "them fairly.",
+    GIVEN: " The model was fitted to another number of rows, as their weights count. If these were held out, give them "
+    "as such (X_test and y_test; --test on the command line) beside the others; if they were fitted, that flatters the "
+    "predictions.",
+}
+"""On rows that are not known to be held out."""
 
 
 class _Findings(NamedTuple):
@@ -58,7 +62,8 @@ class _Findings(NamedTuple):
     model: Model
     X: Any
     y: Any
-    held_out: bool
+    whose: str
+    """The rows that predictions are judged by: held out, fitted or given."""
     checked: Responses | Labels
     n_available: int
     """Rows that predictions could have been judged by."""
@@ -101,8 +106,9 @@ def write_report(
 
 
 def _find(model: Model, X: Any, y: Any, X_test: Any, y_test: Any) -> _Findings:
-    held_out = X_test is not None
-    judged_X, judged_y = (X_test, y_test) if held_out else (X, y)
+    judged_X, judged_y = (X, y) if X_test is None else (X_test, y_test)
+    as_many = _num_samples(X) == _n_fitted(model)
+    whose = HELD_OUT if X_test is not None else FITTED if as_many else GIVEN
     check_consistent_length(judged_X, judged_y)
     n_available = _num_samples(judged_X)
     rows = chosen_rows(n_available, MOST_ROWS, seed=0)
@@ -117,11 +123,11 @@ def _find(model: Model, X: Any, y: Any, X_test: Any, y_test: Any) -> _Findings:
         model=model,
         X=X,
         y=y,
-        held_out=held_out,
+        whose=whose,
         checked=checked,
         n_available=n_available,
         scores=scores_of(checked, density),
-        verdict=judge(model.diagnostics_, checked, held_out=held_out),
+        verdict=judge(model.diagnostics_, checked, whose),
         importance=importance_of(model, _take(X, chosen_rows(_num_samples(X), MOST_ROWS, seed=1))),
     )
 
@@ -153,23 +159,27 @@ def _on_trust(found: _Findings) -> str:
         pairs.append(("noise", readable(diagnostics.noise_std)))
     rows = [(name.replace("_", " "), _number(getattr(diagnostics, name)), why) for name, why in ON_NUMBERS.items()]
     numbers = table("Numbers of the diagnostics", ("number", "value", "meaning"), rows)
-    whose = paragraph(_whose(found) + ("" if found.held_out else FLATTERING))
+    whose = paragraph(_whose(found) + ADVICE.get(found.whose, ""))
     return box + whose + facts(pairs) + folded("All numbers that the fit is judged by", numbers)
 
 
 def _whose(found: _Findings) -> str:
     were = "was" if found.n_checked == 1 else "were"
-    which = f"that {were} held out" if found.held_out else f"that {were} fitted"
     chosen = "" if found.n_checked == found.n_available else f", chosen at random from {found.n_available:,},"
     rows = "row" if found.n_checked == 1 else "rows"
-    return f"Predictions are judged by {found.n_checked:,} {rows}{chosen} {which}."
+    return f"Predictions are judged by {found.n_checked:,} {rows}{chosen} that {were} {found.whose}."
+
+
+def _n_fitted(model: Model) -> float:
+    """Rows that a model was fitted to, as their weights count."""
+    return float(sum(part.summary.n_rows for part in model.parts_))
 
 
 def _on_data(found: _Findings) -> str:
     n_rows, columns = _num_samples(found.X), summarise_inputs(found.model, found.X)
     response = summarise_response(found.y, _name_of(found.y), of_classes=found.of_classes)
     n_missing = sum(column.n_missing for column in columns)
-    fitted = sum(part.summary.n_rows for part in found.model.parts_)
+    fitted = _n_fitted(found.model)
     pairs = [("rows", f"{n_rows:,}"), ("inputs", f"{len(columns):,}"), ("missing values", f"{n_missing:,}")]
     rows = [(each.name, f"{each.kind}: {each.values}", f"{each.n_missing:,}") for each in (response, *columns)]
     note = (

@@ -1,6 +1,7 @@
 """Reproduction: every table and figure of the paper, from cells that one command computes."""
 
 from hyperplanes.experiments.reproduction.effort import FULL, QUICK, Effort
+from hyperplanes.experiments.reproduction.machine import CAN_HOLD
 from hyperplanes.experiments.reproduction.plan import Plan, plan_cells
 from hyperplanes.experiments.reproduction.report import write_report
 from hyperplanes.experiments.reproduction.run import (
@@ -13,6 +14,7 @@ from hyperplanes.experiments.reproduction.run import (
 from hyperplanes.experiments.reproduction.studies import STUDIES
 
 __all__ = [
+    "CAN_HOLD",
     "FULL",
     "QUICK",
     "STUDIES",

@@ -17,8 +17,11 @@ from hyperplanes.experiments.reproduction.markup import (
 )
 from hyperplanes.experiments.reproduction.paper import Printed, printed
 from hyperplanes.experiments.reproduction.results import Results, whole_of
+from hyperplanes.experiments.reproduction.studies import STUDIES
 
 PROGRAM = "hyperplanes reproduce"
+NOT_COMPARED = "not on the machine of the whole"
+"""Of seconds that cannot be compared."""
 
 
 class Counterpart(NamedTuple):
@@ -53,7 +56,8 @@ def beside_paper(results: Results, study: str, *, digits: int | None = None) -> 
         "Training / test where there are both: mean (standard deviation over repeats) [repeats]. The rival is that of "
         "the row, or where the row is the paper's own method the one with the smallest test RMSE."
     )
-    header = ["row of the paper", "score", "paper", "its sampler here", counterpart.title, "ours", "rival", COMMAND]
+    ours = names.method_name(study, STUDIES[study].ours)
+    header = ["row of the paper", "score", "paper", "its sampler here", counterpart.title, ours, "rival", COMMAND]
     return Table(f"{study}-beside-paper", caption, header, rows)
 
 
@@ -64,11 +68,13 @@ def _beside(results: Results, numbers: Sequence[Printed], counterpart: Counterpa
     of_jobs = metrics == ["job_ratio"]
     own, alike = (None, None) if names.is_rival(method) else (method, counterpart.of(method))
     rival = method if names.is_rival(method) else best_rival(results, study, data_set)
-    shown = [own, alike, *((None, None) if of_jobs else ("ours", rival))]
+    shown = [own, alike, *((None, None) if of_jobs else (STUDIES[study].ours, rival))]
 
     def score(name: str | None) -> str:
         if name is None:
             return NOTHING
+        if of_jobs and _has_other_machines(results, study, data_set, name):
+            return NOT_COMPARED
         found = show_parts(
             [results.summary(study, data_set, name, metric) for metric in metrics],
             digits_of(metrics[-1]) if digits is None else digits,
@@ -80,6 +86,12 @@ def _beside(results: Results, numbers: Sequence[Printed], counterpart: Counterpa
     label = names.method_name(study, method).replace("paper's sampler", "pois")
     text = " / ".join(number.text for number in numbers)
     return [label, names.METRICS[metrics[-1]].removeprefix("test "), text, *map(score, shown), command]
+
+
+def _has_other_machines(results: Results, study: str, data_set: str, method: str) -> bool:
+    """Whether there are seconds of jobs, but none on a machine that those of the whole are from."""
+    seconds, ratios = (results.values(study, data_set, method, metric) for metric in ("job_seconds", "job_ratio"))
+    return bool(seconds) and not ratios
 
 
 def command_for(study: str, methods: Sequence[str], *options: str) -> str:

@@ -10,7 +10,9 @@ METRICS = {
     "fresh_rmse": "RMSE without copies",
     "test_to_truth": "RMSE to the truth",
     "test_lpd": "log density",
+    "fresh_lpd": "log density without copies",
     "test_crps": "CRPS",
+    "fresh_crps": "CRPS without copies",
     "train_covered": "train: 95% covers",
     "test_covered": "95% covers",
     "train_length": "train: length",
@@ -20,20 +22,21 @@ METRICS = {
     "seconds": "seconds",
     "job_ratio": "seconds of a job / whole",
     "n_distinct": "distinct sets",
-    "warned": "fits with a warning",
+    "with_message": "fits with a message",
 }
 """Scores in the order of the columns."""
 DIGITS = {
     "test_lpd": 3,
+    "fresh_lpd": 3,
     "train_covered": 3,
     "test_covered": 3,
     "seconds": 2,
     "job_ratio": 3,
     "n_distinct": 0,
-    "warned": 2,
+    "with_message": 2,
 }
 """Decimals of a score where not four."""
-WITHOUT_SPREAD = ("n_distinct", "warned")
+WITHOUT_SPREAD = ("n_distinct", "with_message")
 """Scores whose standard deviation over repeats says nothing."""
 RIVAL_NAMES = {"bart": "BART", "gp": "Gaussian process", "ngboost": "NGBoost"}
 

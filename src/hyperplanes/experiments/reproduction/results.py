@@ -39,6 +39,11 @@ class Conditions(NamedTuple):
     n_jobs: int
     """Threads."""
 
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Kinds of processors, whatever their number."""
+        return self.device, self.machine.rpartition(", ")[0] or self.machine
+
 
 class Summary(NamedTuple):
     """Of a score over repeats."""
@@ -116,7 +121,7 @@ class Results:
         times, bases = self.values(*key, metric), self.values(*base, metric)
         shared = sorted(times.keys() & bases.keys())
         pairs = {number: (self.conditions[key][number], self.conditions[base][number]) for number in shared}
-        alike = [n for n, (one, other) in pairs.items() if one == other or (any_n_jobs and one[:2] == other[:2])]
+        alike = [n for n, (one, other) in pairs.items() if one == other or (any_n_jobs and one.kind == other.kind)]
         return {number: times[number] / bases[number] for number in alike}
 
 
@@ -186,6 +191,6 @@ def _stopped_early(cell: Cell, content: Content) -> dict[str, Mapping[str, float
 
 
 def _of_details(details: Mapping[str, Any]) -> dict[str, float]:
-    """What ours and the paper's sampler say of their own fits: how many sets of hyperplanes differ, and warnings."""
+    """What ours and the paper's sampler say of their own fits: how many sets of hyperplanes differ, and messages."""
     found = {"n_distinct": float(details["n_distinct"])} if "n_distinct" in details else {}
-    return found | ({"warned": float(bool(details["messages"]))} if "messages" in details else {})
+    return found | ({"with_message": float(bool(details["messages"]))} if "messages" in details else {})

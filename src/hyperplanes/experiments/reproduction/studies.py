@@ -50,6 +50,8 @@ class Study:
     """Whether seconds are of interest, so that nothing must compile, or run beside it, while the clock runs."""
     cpus: Mapping[str, int] = field(default_factory=dict)
     """Data set -> CPUs that the process is held to, where it is."""
+    ours: str = "ours"
+    """The method that others are compared with."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Method -> what tables call it, where its name does not say how large it is here."""
 
@@ -196,11 +198,12 @@ STUDIES: dict[str, Study] = {
                 "ours-decmp2": of.in_parts(of.hyperplanes, "domain"),
                 "ours-decmp1-paper": of.in_parts(of.hyperplanes, "paper-intensity"),
                 "ours-decmp2-paper": of.in_parts(of.hyperplanes, "paper-domain"),
-                "ours": of.hyperplanes(),
                 **of.CLASSICAL_METHODS,
+                **of.FURTHER_METHODS,
             },
             _simulated(),
             repeats=20,
+            ours="ours-whole",
             timed=True,
             cpus={"p2m40": 1},
         ),

@@ -5,55 +5,60 @@ from hyperplanes.experiments.reproduction.markup import NOTHING, Table, digits_o
 from hyperplanes.experiments.reproduction.results import Results, signed_rank_p_value, summarise
 from hyperplanes.experiments.reproduction.studies import COLUMNS, PLANES, STUDIES
 
+JUDGED = {"test_rmse": 1, "fresh_rmse": 1, "test_crps": 1, "fresh_crps": 1, "test_lpd": -1, "fresh_lpd": -1}
+"""Scores that methods are compared by, 1 where smaller is better."""
+
 
 def all_methods(results: Results, study: str, data_set: str) -> Table:
     """Every method of a data set, with every score that some method has, and whether ours is better."""
-    methods = results.methods(study, data_set)
+    methods, ours = results.methods(study, data_set), STUDIES[study].ours
     known = [metric for metric in names.METRICS if metric != "seconds" or STUDIES[study].timed]
     metrics = [metric for metric in known if any(results.values(study, data_set, name, metric) for name in methods)]
     rows = []
     for method in methods:
         shown = [show_score(results.summary(study, data_set, method, metric), metric) for metric in metrics]
-        p_value = results.p_value(study, data_set, "ours", method) if method != "ours" else None
+        p_value = results.p_value(study, data_set, ours, method) if method != ours else None
         p_text = NOTHING if p_value is None else show_p_value(p_value)
         rows.append([names.method_name(study, method), *shown, p_text])
     caption = (
         "All methods: mean (standard deviation over repeats) [repeats], and the p-value of Wilcoxon's signed-rank test "
-        "that ours has a smaller test RMSE on the repeats that both have. Of fits by ours and by the paper's sampler "
-        "also how many distinct sets of hyperplanes they end with, and the share that warn."
+        f"that {names.method_name(study, ours)} has a smaller test RMSE on the repeats that both have. Of fits by ours "
+        "and by the paper's sampler also how many distinct sets of hyperplanes they end with, and the share whose "
+        "diagnostics have a message, a warning or a note."
     )
     header = ["method", *(names.METRICS[metric] for metric in metrics), "ours better: p"]
     return Table(f"{study}-all-methods", caption, header, rows)
 
 
 def worse_table(results: Results) -> Table:
-    """Methods that have a smaller error than ours on the repeats that both have."""
+    """Methods that have a better score than ours on the repeats that both have."""
     rows = []
     for study in STUDIES:
         for data_set in results.data_sets(study):
-            for metric in ("test_rmse", "fresh_rmse"):
+            for metric in JUDGED:
                 for method in results.methods(study, data_set):
                     if method.partition("-")[0] != "ours" and names.unstopped(method) == method:
                         rows += _worse(results, study, data_set, method, metric)
     caption = (
-        "Where ours is not the best: every method, other forms of ours apart, whose mean error is smaller on the "
-        "repeats that both have, and the p-value of Wilcoxon's signed-rank test that it is."
+        "Where ours is not the best: every method, other forms of ours apart, whose mean RMSE, CRPS or log density is "
+        "better on the repeats that both have, and the p-value of Wilcoxon's signed-rank test that it is."
     )
-    means, found = ["its mean", "ours", "ours is larger by"], ["repeats", "it is better: p"]
+    means, found = ["its mean", "ours", "ours is worse by"], ["repeats", "it is better: p"]
     header = ["study", "data set", "score", "method", *means, *found]
     return Table("not-the-best", caption, header, rows)
 
 
 def _worse(results: Results, study: str, data_set: str, method: str, metric: str) -> list[list[str]]:
     """A row, or none where ours is as good."""
-    pairs = results.pairs(study, data_set, "ours", method, metric)
+    sign, pairs = JUDGED[metric], results.pairs(study, data_set, STUDIES[study].ours, method, metric)
     ours, theirs = (summarise(values) for values in zip(*pairs, strict=True)) if pairs else (None, None)
-    if ours is None or theirs is None or ours.mean <= theirs.mean:
+    if ours is None or theirs is None or sign * (ours.mean - theirs.mean) <= 0:
         return []
     digits = digits_of(metric)
     means = [f"{summary.mean:.{digits}f}" for summary in (theirs, ours)]
-    share = f"{ours.mean - theirs.mean:.{digits}f} ({ours.mean / theirs.mean - 1:.1%})"
-    p_value = signed_rank_p_value((second, first) for first, second in pairs)
+    loss = f"{abs(ours.mean - theirs.mean):.{digits}f}"
+    share = f"{loss} ({ours.mean / theirs.mean - 1:.1%})" if sign > 0 else loss
+    p_value = signed_rank_p_value((sign * second, sign * first) for first, second in pairs)
     which = names.METRICS[metric], names.method_name(study, method)
     return [[study, data_set, *which, *means, share, str(ours.n), show_p_value(p_value)]]
 

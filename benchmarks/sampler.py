@@ -44,6 +44,7 @@ MEANS = (
     "response_width",
     "number_covered",
     "log_evidence",
+    "log_evidence_error",
     "n_distinct",
 )
 """Figures of which the mean over data sets is shown, where a method has them."""
@@ -88,6 +89,7 @@ def hyperplanes(**settings: Any) -> Callable[[Simulation, Simulation, int], Pred
 
 OURS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
     "auto": told("auto"),
+    "numbered": lambda train, test, seed: hyperplanes(n_hyperplanes=len(train.offsets))(train, test, seed),
     "unset": hyperplanes(),
     "paper": told("paper", n_particles=1000, n_steps=100),
 }

@@ -172,6 +172,45 @@ def test_a_likelihood_that_is_not_a_number_gets_no_weight(seed):
     assert info.log_evidence == pytest.approx(np.log(values.mean()))
 
 
+def test_a_particle_without_a_likelihood_is_replaced_though_all_others_count(seed):
+    target = GaussianTarget()
+
+    def path(particles: np.ndarray, exponent: float) -> smc.LogIncrements:
+        values = target.log_likelihood(particles)
+        return lambda exponents: (exponents - exponent)[:, None] * np.where(np.arange(200) == 7, np.nan, values)
+
+    start = smc.begin(target.draw_prior(np.random.default_rng(seed), 200))
+    options = {"schedule": smc.AdaptiveSchedule(0.99), "resample_below": 0.75}
+    _, info = smc.step(jax.random.key(seed), start, path, target.move, **options)
+    assert info.ess > 0.75 * 200
+    assert info.n_failed == 1
+    assert 7 not in info.ancestors
+
+
+@pytest.mark.parametrize("n_broken", [3, 50])
+def test_what_the_last_move_breaks_is_replaced_or_an_error(n_broken, seed):
+    target = GaussianTarget()
+
+    def move(key, particles, exponent):
+        particles, accepted = target.move(key, particles, exponent)
+        return np.where(np.arange(50)[:, None] < (n_broken if exponent == 1 else 0), np.nan, particles), accepted
+
+    start = smc.begin(target.draw_prior(np.random.default_rng(seed), 50))
+    steps = smc.anneal(jax.random.key(seed), start, target.path, move, schedule=smc.FixedSchedule(3))
+    if n_broken == 50:
+        with pytest.raises(
+            FloatingPointError, match="no particle has a likelihood that is a number after the last move"
+        ):
+            list(steps)
+        return
+    population, info = list(steps)[-1]
+    assert np.all(np.isfinite(population.particles))
+    assert info.n_failed == n_broken
+    weights = np.exp(population.log_weights)
+    assert np.all(weights[:n_broken] == 0)
+    assert weights.sum() == pytest.approx(1)
+
+
 @pytest.mark.parametrize("schedule", [smc.AdaptiveSchedule(), smc.FixedSchedule(3)])
 @pytest.mark.parametrize("value", [np.nan, -np.inf])
 def test_a_likelihood_that_is_nowhere_a_number_is_an_error_that_says_so(value, schedule, seed):

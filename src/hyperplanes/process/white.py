@@ -70,7 +70,8 @@ def to_white(
     """Inverse of `from_white` for directions of given lengths (..., m); white noise has chi-distributed ones."""
     normals, offsets = hyperplanes
     low = jnp.asarray(lowest, offsets.dtype)
-    quantiles = normal_quantiles((offsets / support(normals, reach) - low) / (1 - low))
+    shares = (offsets / support(normals, reach) - low) / (1 - low)
+    quantiles = normal_quantiles(jnp.clip(shares, 0, 1))  # rounding may take them beyond
     bounded = jnp.clip(quantiles, -HIGHEST_NORMAL, HIGHEST_NORMAL)
     directions = unit_vectors(normals / jnp.asarray(scales, normals.dtype))
     return jnp.concatenate([directions * jnp.asarray(lengths)[..., None], bounded[..., None]], axis=-1)

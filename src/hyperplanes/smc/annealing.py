@@ -19,6 +19,12 @@ Move = Callable[[jax.Array, Any, float], tuple[Any, float]]
 """From (key, particles, exponent) to the moved particles and the share of proposals that were accepted."""
 
 
+NO_PARTICLE = (
+    "no particle has a likelihood that is a number {}: check prior for values that are extreme for a standardised "
+    "response, and report the data if it is not"
+)
+
+
 class Population(NamedTuple):
     """Weighted particles that represent the target at one exponent."""
 
@@ -76,7 +82,8 @@ def step(
         Particles at the exponent before.
     path, move
         The target, see `Path` and `Move`. `move` has to leave the target at its exponent invariant. A particle whose
-        likelihood is not a number gets no weight; where that is all of them, it is a FloatingPointError.
+        likelihood is not a number, or that is not one itself after the last move, gets no weight and its place goes to
+        another; where that is all of them, it is a FloatingPointError.
     schedule : Schedule
         Chooses the next exponent.
     scheme : str
@@ -99,19 +106,19 @@ def step(
     n_failed = int(np.sum(np.isneginf(increments) & np.isfinite(log_weights)))
     gained = float(log_mean_exp(log_weights, increments))
     if not np.isfinite(gained):
-        raise FloatingPointError(
-            f"no particle has a likelihood that is a number beyond exponent {population.exponent:.3g}: check prior for "
-            "values that are extreme for a standardised response, and report the data if it is not"
-        )
+        raise FloatingPointError(NO_PARTICLE.format(f"beyond exponent {population.exponent:.3g}"))
     log_evidence += gained
     log_weights = normalise(log_weights + increments)
     n_effective, weights, ancestors = float(ess(log_weights)), np.exp(log_weights), None
-    if resample_below >= 1.0 or n_effective < resample_below * len(log_weights):
+    if n_failed or resample_below >= 1.0 or n_effective < resample_below * len(log_weights):
         ancestors = resample(key_resample, log_weights, scheme)
         particles = _select(particles, ancestors)
         first_ancestors = first_ancestors[ancestors]
         log_weights = np.full(len(log_weights), -np.log(len(log_weights)))
     particles, acceptance = move(key_move, particles, exponent)
+    if exponent >= 1.0:  # nobody weighs what comes of the last move
+        particles, log_weights, n_lost = _without_nan(particles, log_weights)
+        n_failed += n_lost
     n_ancestors = len(np.unique(first_ancestors))
     info = Step(exponent, n_effective, weights, ancestors, acceptance, log_evidence, n_ancestors, n_failed)
     return Population(particles, log_weights, exponent, log_evidence, first_ancestors), info
@@ -151,6 +158,19 @@ def anneal(
         population, info = step(key_step, population, path, move, n_taken=n_taken, **options)
         n_taken += 1
         yield population, info
+
+
+def _without_nan(particles: Any, log_weights: Floats) -> tuple[Any, Floats, int]:
+    """Particles that are not numbers lose their weight to the others, and the heaviest one stands in their place."""
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(particles) if np.issubdtype(leaf.dtype, np.inexact)]
+    lost = np.any([np.isnan(leaf).reshape(len(leaf), -1).any(axis=1) for leaf in leaves], axis=0)
+    if not lost.any():
+        return particles, log_weights, 0
+    kept = np.where(lost, -np.inf, log_weights)
+    if not np.isfinite(kept).any():
+        raise FloatingPointError(NO_PARTICLE.format("after the last move"))
+    heaviest = int(np.argmax(kept))
+    return _select(particles, np.where(lost, heaviest, np.arange(len(lost)))), normalise(kept), int(lost.sum())
 
 
 @jax.jit

@@ -19,7 +19,7 @@ def test_report_is_written_and_said(data, tmp_path, capsys):
     assert cli.main(["report", str(PLAIN), data, "--target", "y", "--out", "fit.html"]) == 0
     page = (tmp_path / "fit.html").read_text()
     assert "<h1>Report on a fit of y</h1>" in page
-    assert "judged by 40 rows that were fitted" in page
+    assert "judged by 40 rows that were given" in page  # the model was fitted to 80
     assert "report written to fit.html" in capsys.readouterr().err
 
 

@@ -155,7 +155,7 @@ def test_timed_cells_run_one_at_a_time_and_last(tmp_path, monkeypatch):
         return iter(())
 
     monkeypatch.setattr(run, "_attempts", attempts)
-    cells = plan_cells(Plan("all", FULL, 1, ["ours"]))
+    cells = plan_cells(Plan("all", FULL, 1, ["ours", "ours-whole"]))
     run_cells(tmp_path, cells, FULL, n_jobs=4)
     assert seen == [(["abalone", "sim1", "sim2", "wine"], 4), (["cpus", "sim3", "sim4"], 1)]
 

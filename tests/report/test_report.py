@@ -154,7 +154,8 @@ def test_rows_that_were_held_out_are_the_judges():
     text = Elements(report_of(fit, rows, response(rows))).text
     assert "judged by 40 rows that were held out." in text
     assert "flatters" not in text
-    assert "judged by 60 rows that were fitted." in Elements(report_of(fit)).text
+    fitted = table(80, seed=0)
+    assert "judged by 80 rows that were fitted." in Elements(report_of(fit._replace(X=fitted, y=response(fitted)))).text
 
 
 def test_rows_that_cannot_be_those_fitted_are_not_called_so():

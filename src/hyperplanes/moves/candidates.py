@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from hyperplanes.model import Data, Prior, is_present, lift, relu_features
+from hyperplanes.model import Data, Prior, is_present, lift
 from hyperplanes.model.features import EXACT
 from hyperplanes.model.hardware import on_cpu
 from hyperplanes.model.prior import attention
@@ -126,10 +126,11 @@ def one_at_a_time_on_a_cpu(function: Function) -> Function:
 
 def _refine(normals: jax.Array, offsets: jax.Array, inputs: jax.Array, residuals: jax.Array) -> jax.Array:
     """Direction in which the residuals slope on the active side of hyperplanes."""
-    features = relu_features(lift(normals, offsets), inputs)
-    sign = jnp.where(jnp.matmul(features, residuals, precision=EXACT) < 0, -1, 1)
-    slopes = jnp.matmul(jnp.where(features > 0, residuals, 0), inputs[:-1].T, precision=EXACT)
-    return sign[:, None] * slopes
+    planes = lift(normals, offsets)
+    is_active = jnp.matmul(planes, inputs, precision=EXACT) > 0
+    slopes = jnp.matmul(jnp.where(is_active, residuals, 0), inputs.T, precision=EXACT)
+    sign = jnp.where(jnp.sum(planes * slopes, axis=1) < 0, -1, 1)  # of the sum of features times residuals
+    return sign[:, None] * slopes[:, :-1]
 
 
 def _guess(draws: jax.Array, vacancy: Vacancy, shares: jax.Array, data: Data, prior: Prior) -> Guesses:
@@ -145,11 +146,10 @@ def _guess(draws: jax.Array, vacancy: Vacancy, shares: jax.Array, data: Data, pr
     low = prior.lowest_offset
     quantiles = low + (1 - low) * draws[1]
 
-    refine = one_at_a_time_on_a_cpu(_refine)
     for _ in range(N_REFINEMENTS):
         normals = unit_vectors(usual * slopes)
         offsets = quantiles * _farthest(normals, data, prior)
-        refined = refine(normals, offsets.astype(normals.dtype), inputs, residuals)
+        refined = _refine(normals, offsets.astype(normals.dtype), inputs, residuals)
         lengths = jnp.linalg.norm(usual * refined, axis=1, keepdims=True)
         slopes = jnp.where(lengths > TINY, refined / jnp.maximum(lengths, TINY), slopes)
     normals = unit_vectors((usual * slopes).astype(float))

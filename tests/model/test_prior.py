@@ -290,7 +290,14 @@ def test_the_papers_prior_is_plain_and_reaches_around_the_cube(n_columns):
 
 
 @pytest.mark.parametrize(
-    "change", [{"coefficient_shape": 1.0}, {"intercept_variance": 1.0}, {"inattention": 0.5}, {"reach": 0.0}]
+    "change",
+    [
+        {"coefficient_shape": 1.0},
+        {"intercept_variance": 1.0},
+        {"linear_variance": 1.0},
+        {"inattention": 0.5},
+        {"reach": 0.0},
+    ],
 )
 def test_a_prior_with_more_unknowns_or_a_window_from_the_data_is_not_plain(change):
     assert not replace(paper_prior(2), **change).is_plain
@@ -302,6 +309,8 @@ def test_a_prior_with_more_unknowns_or_a_window_from_the_data_is_not_plain(chang
         ({"coefficient_variance": 0.0}, ValueError, r"prior\.coefficient_variance must be positive, got 0"),
         ({"coefficient_shape": -1.0}, ValueError, r"prior\.coefficient_shape must not be negative, got -1"),
         ({"intercept_variance": -2.0}, ValueError, r"prior\.intercept_variance must not be negative, got -2"),
+        ({"linear_variance": -0.5}, ValueError, r"prior\.linear_variance must not be negative, got -0.5"),
+        ({"linear_variance": np.nan}, ValueError, r"prior\.linear_variance must be finite, got nan"),
         ({"noise_shape": -1.0}, ValueError, r"prior\.noise_shape must be positive, got -1"),
         ({"noise_scale": np.inf}, ValueError, r"prior\.noise_scale must be finite, got inf"),
         ({"coefficient_mean": np.nan}, ValueError, r"prior\.coefficient_mean must be finite, got nan"),

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hyperplanes.model.data import Data
 from hyperplanes.model.linear_algebra import inverse_root, log_determinant
-from hyperplanes.model.prior import Prior, coefficient_variances, draw_inverse_gamma
+from hyperplanes.model.prior import Prior, coefficient_means, coefficient_variances, draw_inverse_gamma, levels
 from hyperplanes.process import normal_quantiles, uniforms
 
 LOG_TWO_PI = 1.8378770664093453
@@ -184,7 +184,7 @@ def join(
     least = ridge + ROUNDING * scale * square
     precision = jnp.maximum(scale * square + least - half @ half, least)
     mean = (scale * along + prior.coefficient_mean * ridge) / precision
-    gain = 0.5 * (mean**2 * precision - jnp.log(precision) - _log_spreads(1, prior)[1])
+    gain = 0.5 * (mean**2 * precision - jnp.log(precision) - _log_spreads(prior.n_permanent + 1, prior)[-1])
     return Joined(mean, 1 / precision, half @ rest.root, rest.log_evidence + gain)
 
 
@@ -193,8 +193,21 @@ def _precision_and_target(
 ) -> tuple[jax.Array, jax.Array]:
     """Precision A and target b of the coefficients."""
     scaled = _with_rounding(products)[:-1] * (exponent / noise_variance)
-    ridge = 1 / coefficient_variances(len(scaled) - 1, prior)
-    return scaled[:, :-1] + jnp.diag(ridge), scaled[:, -1] + prior.coefficient_mean * ridge
+    n_places = len(scaled) - 1
+    ridge = 1 / coefficient_variances(n_places, prior)
+    precision = scaled[:, :-1] + jnp.diag(ridge)
+    target = scaled[:, -1] + coefficient_means(n_places, prior) * ridge
+    if prior.n_permanent:
+        tie, pull = _tie(n_places, prior)
+        precision, target = precision + ridge[0] * tie, target + ridge[0] * prior.coefficient_mean * pull
+    return precision, target
+
+
+def _tie(n_places: int, prior: Prior) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What ties slopes to the intercept: the prior of the level adds so much to precision and target, per ridge."""
+    level = levels(n_places, prior)
+    of_intercept = np.arange(len(level)) == 0
+    return np.outer(level, level) - np.outer(of_intercept, of_intercept), level - of_intercept
 
 
 def _rounding(products: jax.Array) -> jax.Array:
@@ -241,10 +254,10 @@ def evidence_path(
     """
     noise = np.asarray(noise_variance)
     both = [_with_rounding_on_host(np.asarray(products)) for products in (known, joining)]
-    correlations, sizes, ridge = _correlations(both[0], noise, coefficient_variance, prior)
+    correlations, sizes, pull = _correlations(both[0], noise, coefficient_variance, prior)
     values, vectors = np.linalg.eigh(correlations)
     root = vectors / sizes[:, :, None] / np.sqrt(np.maximum(values, ROUNDING))[:, None]
-    target = both[0][:, :-1, -1] / noise[:, None] + prior.coefficient_mean * ridge
+    target = both[0][:, :-1, -1] / noise[:, None] + pull
     mean = (root @ (np.swapaxes(root, 1, 2) @ target[:, :, None]))[:, :, 0]
     maps = np.zeros_like(both[1])
     maps[:, :-1, :-1], maps[:, :-1, -1], maps[:, -1, -1] = root, -mean, 1.0
@@ -269,11 +282,13 @@ def _with_rounding_on_host(products: NDArray[np.float64]) -> NDArray[np.float64]
     return np.where(np.eye(len(factors), dtype=bool), products * factors, products)
 
 
-def _of_intercept(n_coefficients: int, spread: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+def _own_scales(n_coefficients: int, spread: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
     """Factors (n_particles, m + 1) of the columns with which all coefficients have the same variance."""
     factors = np.ones((len(spread), n_coefficients))
     if prior.intercept_variance > 0:
         factors[:, :1] = np.sqrt(prior.intercept_variance / spread)
+    if prior.n_permanent:
+        factors[:, 1 : prior.n_permanent + 1] = np.sqrt(np.asarray(prior.linear_variance) / spread)
     return factors
 
 
@@ -291,13 +306,22 @@ def is_singular(
 def _correlations(
     products: NDArray[np.float64], noise_variance: ArrayLike, coefficient_variance: ArrayLike, prior: Prior
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Precisions of the coefficients (n_particles, m + 1, m + 1) over the sizes of both, the sizes, and the ridge."""
+    """Precisions of coefficients (n_particles, m + 1, m + 1) over the sizes of both, the sizes, and the prior's pull.
+
+    The pull is what the prior adds to the target: its precision times its mean, (n_particles, m + 1).
+    """
     spread = np.asarray(coefficient_variance)[:, None]
-    ridge = 1 / (spread * _of_intercept(products.shape[1] - 1, spread, prior) ** 2)
+    n_places = products.shape[1] - 2
+    ridge = 1 / (spread * _own_scales(n_places + 1, spread, prior) ** 2)
+    pull = np.asarray(coefficient_means(n_places, prior)) * ridge
     precision = products[:, :-1, :-1] / np.asarray(noise_variance)[:, None, None]
     precision = precision + ridge[:, :, None] * np.eye(precision.shape[1])
+    if prior.n_permanent:
+        tie, by_level = _tie(n_places, prior)
+        precision = precision + ridge[:, :1, None] * tie
+        pull = pull + ridge[:, :1] * prior.coefficient_mean * by_level
     sizes = np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
-    return precision / sizes[:, :, None] / sizes[:, None], sizes, ridge
+    return precision / sizes[:, :, None] / sizes[:, None], sizes, pull
 
 
 def _data_terms(data: Data, products: jax.Array, noise_variance: jax.Array, exponent: jax.Array | float) -> jax.Array:
@@ -308,4 +332,4 @@ def _data_terms(data: Data, products: jax.Array, noise_variance: jax.Array, expo
 def _log_spreads(n_places: int, prior: Prior) -> jax.Array:
     """What the prior of each coefficient takes from twice the log evidence: (n_places + 1,)."""
     variances = coefficient_variances(n_places, prior)
-    return jnp.log(variances) + prior.coefficient_mean**2 / variances
+    return jnp.log(variances) + coefficient_means(n_places, prior) ** 2 / variances

@@ -1,6 +1,6 @@
 """The prior: a process of hyperplanes, Gaussian coefficients and an inverse gamma noise variance."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from typing import NamedTuple
 
@@ -9,16 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
 from jax.typing import DTypeLike
+from numpy.typing import NDArray
 
 from hyperplanes.process import from_white, normal_quantiles, uniforms
 
 N_CANDIDATES = 16
 TINY = 1e-300
-MAY_BE_ZERO = ("coefficient_shape", "intercept_variance", "reach")
+MAY_BE_ZERO = ("coefficient_shape", "intercept_variance", "linear_variance", "reach")
 USUAL_ATTENTION = 4
 """Columns that a hyperplane attends to on average where there are many."""
 DEVIATIONS = 2.5
 """A hyperplane comes near the data where it is within as many standard deviations of their mean."""
+FAR = 16.0
+"""How far before the mean of the inputs the hyperplanes of a linear term lie. Inputs, which are compressed, come as far
+500 standard deviations below their mean. Farther out, features would lose digits to rounding."""
 LEAST_NOISE = 1e-10
 """sigma^2 below which the rounding of float32 features passes for noise, see `above_rounding`."""
 LOG_VARIANCES = (-30.0, 230.0)
@@ -45,6 +49,10 @@ class Prior:
     much whatever their number."""
     intercept_variance: float = 10.0
     """Of the intercept alone; 0 means that of the coefficients."""
+    linear_variance: float | tuple[float, ...] = field(default=0.0, metadata={"static": True})
+    """Of the slopes of a linear term, for standardised inputs; 0 means none. A prior that is laid out for some inputs
+    has one for each column, see `lay_out_linear_term`. Programs are compiled for it: without a linear term they know
+    nothing of one."""
     noise_shape: float = 1.0
     """a_0 of the paper."""
     noise_scale: float = 0.01
@@ -67,16 +75,16 @@ class Prior:
 
     def check(self) -> None:
         """Raise an error that names what is wrong."""
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for setting in fields(self):
+            value = getattr(self, setting.name)
             if isinstance(value, bool) or not isinstance(value, Real):
-                raise TypeError(f"prior.{field.name} must be a number, got {value!r}")
+                raise TypeError(f"prior.{setting.name} must be a number, got {value!r}")
             if not np.isfinite(float(value)):
-                raise ValueError(f"prior.{field.name} must be finite, got {value}")
-            if field.name in MAY_BE_ZERO and value < 0:
-                raise ValueError(f"prior.{field.name} must not be negative, got {value}")
-            if field.name not in (*MAY_BE_ZERO, "coefficient_mean", "lowest_offset") and value <= 0:
-                raise ValueError(f"prior.{field.name} must be positive, got {value}")
+                raise ValueError(f"prior.{setting.name} must be finite, got {value}")
+            if setting.name in MAY_BE_ZERO and value < 0:
+                raise ValueError(f"prior.{setting.name} must not be negative, got {value}")
+            if setting.name not in (*MAY_BE_ZERO, "coefficient_mean", "lowest_offset") and value <= 0:
+                raise ValueError(f"prior.{setting.name} must be positive, got {value}")
         if not -1 <= self.lowest_offset < 1:
             raise ValueError(f"prior.lowest_offset must be at least -1 and less than 1, got {self.lowest_offset}")
         if self.inattention > 1:
@@ -85,7 +93,13 @@ class Prior:
     @property
     def is_plain(self) -> bool:
         """Whether coefficients have a known variance, the same for the intercept, and all columns are alike."""
-        return (self.coefficient_shape, self.intercept_variance, self.inattention) == (0, 0, 1) and bool(self.reach)
+        scales = self.coefficient_shape, self.intercept_variance, self.linear_variance, self.inattention
+        return scales == (0, 0, 0, 1) and bool(self.reach)
+
+    @property
+    def n_permanent(self) -> int:
+        """Number of permanent places, one for each column where there is a linear term: static in traced code."""
+        return len(self.linear_variance) if isinstance(self.linear_variance, tuple) else 0
 
     def given(self, particle: "Particle") -> "Prior":
         """The prior once the variance of a particle's coefficients is known."""
@@ -101,6 +115,17 @@ class Prior:
         shape, share = self.number_shape, self.number_mean / (self.number_shape + self.number_mean)
         log_choices = gammaln(shape + n) - gammaln(n + 1) - gammaln(shape)
         return log_choices + n * jnp.log(share) + shape * jnp.log1p(-share)
+
+
+def lay_out_linear_term(prior: Prior, n_columns: int) -> Prior:
+    """The prior with a variance for the slope of each column, where there is a linear term.
+
+    A hyperplane that all rows are beyond is linear: relu(x_k + `FAR`) = x_k + `FAR`. So a linear term is a permanent
+    place for each column, before all other places, whose hyperplane never moves. Only its coefficient is unknown.
+    """
+    if isinstance(prior.linear_variance, tuple) or prior.linear_variance == 0:
+        return prior
+    return replace(prior, linear_variance=n_columns * (float(prior.linear_variance),))
 
 
 def paper_prior(n_columns: int) -> Prior:
@@ -126,6 +151,7 @@ def spread_prior(prior: Prior) -> Prior:
         coefficient_variance=1.0,
         coefficient_shape=3.0,
         intercept_variance=4.0,
+        linear_variance=0.0,
         number_mean=5.0,
         number_shape=1.0,
     )
@@ -167,6 +193,12 @@ def is_present(normals: jax.Array) -> jax.Array:
     return jnp.any(normals != 0, axis=-1)
 
 
+def of_process(normals: jax.Array, prior: Prior) -> jax.Array:
+    """Which places (m,) are taken by a hyperplane of the process: permanent ones are not."""
+    present = is_present(normals)
+    return present & (np.arange(len(normals)) >= prior.n_permanent) if prior.n_permanent else present
+
+
 def with_places(particle: Particle, n_places: int) -> Particle:
     """Particles with places for `n_places` hyperplanes, of which the new ones are empty."""
     n_more, place = n_places - particle.offsets.shape[-1], particle.offsets.ndim - 1
@@ -193,7 +225,7 @@ def draw_prior(
     key, prior, n_columns, dtype
         Random key, hyperparameters, number of inputs, type of the hyperplanes.
     n_places : int
-        Places for hyperplanes.
+        Places for hyperplanes, to which the permanent ones of a linear term are added.
     unknown_number : bool
         Whether the number of hyperplanes is random; otherwise every place is taken.
     """
@@ -215,9 +247,10 @@ def draw_prior(
         number = jnp.searchsorted(log_totals, log_totals[-1] + jnp.log(draws[-1]))
         present = jnp.sum(draws[:-1] < draws[:-1, None], axis=1) < number  # any places, each set as likely
     intensity, variance = draw_scales(key_scales, None, present, jnp.array(1.0), prior, unknown_number)
-    spreads = jnp.sqrt(coefficient_variances(n_places, replace(prior, coefficient_variance=variance)))
+    of_process = replace(prior, coefficient_variance=variance, linear_variance=0.0)
+    spreads = jnp.sqrt(coefficient_variances(n_places, of_process))
     coefficients = prior.coefficient_mean + spreads * white[n_white:]
-    return Particle(
+    particle = Particle(
         normals=jnp.where(present[:, None], planes.normals, 0).astype(dtype),
         offsets=jnp.where(present, planes.offsets, 0).astype(dtype),
         coefficients=jnp.where(jnp.append(True, present), coefficients, 0.0),
@@ -226,12 +259,47 @@ def draw_prior(
         intensity=intensity,
         attends=attends,
     )
+    return _with_linear_term(jax.random.fold_in(key, 0), particle, prior) if prior.n_permanent else particle
+
+
+def _with_linear_term(key: jax.Array, particle: Particle, prior: Prior) -> Particle:
+    """A particle with hyperplanes in permanent places, whose intercept is the level until then."""
+    n = prior.n_permanent
+    slopes = np.sqrt(np.array(prior.linear_variance)) * normal_quantiles(uniforms(key, (n,)))
+    level, units = particle.coefficients[:1], particle.coefficients[1:]
+    return particle._replace(
+        normals=jnp.concatenate([jnp.eye(n, dtype=particle.normals.dtype), particle.normals]),
+        offsets=jnp.concatenate([jnp.full(n, -FAR, dtype=particle.offsets.dtype), particle.offsets]),
+        coefficients=jnp.concatenate([level - FAR * slopes.sum(), slopes, units]),
+        attends=jnp.concatenate([jnp.zeros((n, n), dtype=bool), particle.attends]),
+    )
 
 
 def coefficient_variances(n_places: int, prior: Prior) -> jax.Array:
-    """Variance of each coefficient, intercept first: (n_places + 1,)."""
+    """Variance of each coefficient, that of the level in place of the intercept first: (n_places + 1,)."""
     each = jnp.full(n_places + 1, prior.coefficient_variance)
-    return each.at[0].set(jnp.where(jnp.asarray(prior.intercept_variance) > 0, prior.intercept_variance, each[0]))
+    each = each.at[0].set(jnp.where(jnp.asarray(prior.intercept_variance) > 0, prior.intercept_variance, each[0]))
+    return each.at[1 : prior.n_permanent + 1].set(jnp.array(prior.linear_variance)) if prior.n_permanent else each
+
+
+def coefficient_means(n_places: int, prior: Prior) -> jax.Array | NDArray[np.float64] | float:
+    """Mean of each coefficient, or of all of them; slopes of a linear term have mean 0."""
+    if not prior.n_permanent:
+        return prior.coefficient_mean
+    place = np.arange(n_places + 1)
+    each: jax.Array = prior.coefficient_mean * ((place == 0) | (place > prior.n_permanent)).astype(np.float64)
+    return each
+
+
+def levels(n_places: int, prior: Prior) -> NDArray[np.float64]:
+    """What each coefficient adds to the level, intercept first: (n_places + 1,).
+
+    The level is the value of intercept and linear term together where the inputs are zero. The prior of the intercept
+    is that of the level. Were it of the intercept itself, slopes would be small, or the function far from zero.
+    """
+    each = np.zeros(n_places + 1)
+    each[0], each[1 : prior.n_permanent + 1] = 1.0, FAR
+    return each
 
 
 def draw_scales(
@@ -244,12 +312,14 @@ def draw_scales(
 ) -> tuple[jax.Array, jax.Array]:
     """Draw the total variance of the coefficients given the intensity, then the intensity given it and their number.
 
-    Returns the intensity and the variance of one coefficient. Coefficients of places that are not taken do not count,
-    nor does the intercept where it has a variance of its own; without coefficients it is a draw from the prior.
+    Returns the intensity and the variance of one coefficient. Only coefficients of places that are `present` count,
+    and the level where the intercept has no variance of its own; without coefficients it is a draw from the prior.
     """
     key_total, key_intensity = jax.random.split(key)
     counts, deviations = jnp.zeros(1, dtype=bool), jnp.zeros(1)
     if coefficients is not None:
+        if prior.n_permanent:
+            coefficients = coefficients.at[0].set(levels(len(present), prior) @ coefficients)
         counts = jnp.append(jnp.asarray(prior.intercept_variance) == 0, present)
         deviations = jnp.where(counts, coefficients - prior.coefficient_mean, 0.0)
     n_counted, squares = counts.sum(), deviations @ deviations
@@ -284,7 +354,7 @@ def draw_attention(key: jax.Array, particle: Particle, prior: Prior) -> jax.Arra
     The lengths that directions had before they were normalised are auxiliary variables.
     """
     key_lengths, key_attends = jax.random.split(key)
-    normals, present = particle.normals.astype(float), is_present(particle.normals)
+    normals, present = particle.normals.astype(float), of_process(particle.normals, prior)
     white = normal_quantiles(uniforms(key_lengths, normals.shape))
     shrunk = jnp.sum((normals / prior.scales(particle.attends)) ** 2, axis=1)
     lengths = jnp.sum(white**2, axis=1) / jnp.where(present, shrunk, 1.0)

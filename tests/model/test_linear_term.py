@@ -173,3 +173,13 @@ def test_a_slope_for_each_column_once_it_is_laid_out():
     assert (Prior().n_permanent, Prior(linear_variance=2).n_permanent, laid_out.n_permanent) == (0, 0, 3)
     assert spread_prior(laid_out).n_permanent == 0
     assert len(jax.tree.leaves(Prior())) == len(jax.tree.leaves(laid_out))
+
+
+def test_slopes_are_independent_of_everything_else_that_is_drawn(key):
+    particle = draw_many(key, LINEAR, 2, False)
+    directions = particle.normals[:, 2:].reshape(N_DRAWS, -1)
+    level = particle.coefficients[:, 0] + FAR * particle.coefficients[:, 1:3].sum(axis=1)
+    rest = [particle.offsets[:, 2:], particle.coefficients[:, 3:], particle.noise_variance, level]
+    columns = np.column_stack([particle.coefficients[:, 1:3], directions, *rest, particle.coefficient_variance])
+    p_values = stats.spearmanr(columns).pvalue[:2, 2:]
+    assert p_values.min() * p_values.size > LEVEL

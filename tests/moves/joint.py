@@ -69,6 +69,12 @@ UNKNOWN_NUMBER = Case(
     unknown_number=True,
 )
 """Up to four hyperplanes, which face both ways and attend to some columns, with coefficients of unknown scale."""
+LINEAR_TERM = replace(UNKNOWN_NUMBER, n_hyperplanes=3, prior=replace(UNKNOWN_NUMBER.prior, linear_variance=(0.6, 0.4)))
+"""Up to three hyperplanes beside a slope for each column."""
+LINEAR_TERM_WITH_ONE_SCALE = replace(
+    LINEAR_TERM, prior=replace(LINEAR_TERM.prior, intercept_variance=0.0), n_hyperplanes=2, unknown_number=False
+)
+"""The level has the unknown variance of the coefficients."""
 OFTEN_DEAD = Case(
     inputs=np.array([[-0.4], [0.75], [0.3]]),
     row_weights=np.array([2.0, 0.7, 1.2]),

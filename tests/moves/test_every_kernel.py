@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from joint import (
     COMPILER_OPTIONS,
+    LINEAR_TERM,
+    LINEAR_TERM_WITH_ONE_SCALE,
     OFTEN_DEAD,
     THREE_UNITS,
     UNKNOWN_NUMBER,
@@ -58,7 +60,13 @@ KERNELS: dict[str, Move] = {
 }
 OUTPUT_LAYER_ONLY = ["sweep_output_layer", "refresh_output_layer"]
 WHOLE = ["paper_step", "collapsed_round"]
-CASES = {"three units": THREE_UNITS, "often dead": OFTEN_DEAD, "unknown number": UNKNOWN_NUMBER}
+CASES = {
+    "three units": THREE_UNITS,
+    "often dead": OFTEN_DEAD,
+    "unknown number": UNKNOWN_NUMBER,
+    "linear term": LINEAR_TERM,
+    "linear term with one scale": LINEAR_TERM_WITH_ONE_SCALE,
+}
 OF_UNKNOWN_NUMBER = ["choose_or_leave_empty", "round_of_unknown_number", "superposed_round_of_unknown_number"]
 ROUNDS = dict.fromkeys(KERNELS, N_ROUNDS) | dict.fromkeys(
     ["redraw_given_coefficients", "choose_candidate", "paper_step", "choose_or_leave_empty"], ONE_AT_A_TIME
@@ -67,6 +75,8 @@ PAIRS = [
     *(("three units", name) for name in KERNELS if name not in OF_UNKNOWN_NUMBER),
     *(("often dead", name) for name in ("redraw_given_coefficients", "choose_candidate", "langevin_one")),
     *(("unknown number", name) for name in OF_UNKNOWN_NUMBER),
+    *(("linear term", name) for name in ("choose_or_leave_empty", "round_of_unknown_number")),
+    *(("linear term with one scale", name) for name in ("refresh_output_layer", "langevin_one")),
 ]
 
 

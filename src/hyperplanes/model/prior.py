@@ -259,7 +259,10 @@ def draw_prior(
         intensity=intensity,
         attends=attends,
     )
-    return _with_linear_term(jax.random.fold_in(key, 0), particle, prior) if prior.n_permanent else particle
+    if not prior.n_permanent:
+        return particle
+    key_slopes = jax.random.fold_in(key_number, 0)  # folded into `key` itself it is one of those that were split off
+    return _with_linear_term(key_slopes, particle, prior)
 
 
 def _with_linear_term(key: jax.Array, particle: Particle, prior: Prior) -> Particle:

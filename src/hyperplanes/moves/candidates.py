@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from hyperplanes.model import Data, Prior, is_present, lift
+from hyperplanes.model import Data, Prior, is_present, lift, of_process
 from hyperplanes.model.features import EXACT
 from hyperplanes.model.hardware import on_cpu
 from hyperplanes.model.prior import attention
@@ -78,10 +78,12 @@ def choose_candidate(
     """
     particle = work.particle
     m, p = particle.normals.shape
+    n_own = m - prior.n_permanent
     for_guesses, for_candidates = draws[3 : 3 + 2 * N_GUESSES], draws[3 + 2 * N_GUESSES :]
-    unit = (draws[0] * m).astype(int)
+    unit = (draws[0] * n_own).astype(int)
+    unit = unit + prior.n_permanent if prior.n_permanent else unit
     vacancy = vacate(unit, work, exponent, data, prior)
-    others = is_present(particle.normals) & (jnp.arange(m) != unit)
+    others = of_process(particle.normals, prior) & (jnp.arange(m) != unit)
     n_others = others.sum() + work.elsewhere.n_hyperplanes
     shares = attention(others @ particle.attends.astype(float) + work.elsewhere.n_attending, n_others)
     guesses = _guess(for_guesses.reshape(2, N_GUESSES), vacancy, shares, data, prior)
@@ -99,7 +101,7 @@ def choose_candidate(
     log_weights = jnp.where(jnp.isnan(log_weights), -jnp.inf, log_weights)
     if unknown_number:
         candidates = jax.tree.map(_with_none, candidates)
-        n_places = m + work.elsewhere.n_places
+        n_places = n_own + work.elsewhere.n_places
         log_odds = jnp.log(particle.intensity / (n_places - n_others))  # of a place to be taken, among labelled ones
         none = vacancy.rest.log_evidence + jnp.log(N_CANDIDATES) - log_odds
         log_weights = jnp.append(log_weights, none)

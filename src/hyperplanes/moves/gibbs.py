@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from hyperplanes.model import Data, Particle, Prior, gaussian, is_present
+from hyperplanes.model import Data, Particle, Prior, gaussian, is_present, of_process
 from hyperplanes.model.prior import draw_attention, draw_scales
 from hyperplanes.moves.state import State
 
@@ -57,7 +57,7 @@ def draw_hyperparameters(
     key_scales: jax.Array, key_attends: jax.Array, particle: Particle, prior: Prior, *, unknown_number: bool
 ) -> Particle:
     """Draw the variance of the coefficients, the intensity and the attention, given coefficients and hyperplanes."""
-    present = is_present(particle.normals)
+    present = of_process(particle.normals, prior)
     intensity, variance = draw_scales(
         key_scales, particle.coefficients, present, particle.intensity, prior, unknown_number
     )

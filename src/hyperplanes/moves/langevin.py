@@ -55,7 +55,7 @@ def langevin_one(
     cancels.
     """
     particle, p = work.particle, data.n_columns
-    unit = _choose_active(draws[0], work.products)
+    unit = _choose_active(draws[0], work.products, prior.n_permanent)
     vacancy = vacate(unit, work, exponent, data, prior)
     old = Hyperplanes(particle.normals[unit].astype(float), particle.offsets[unit].astype(float))
     length = jnp.linalg.norm(normal_quantiles(draws[1 : p + 1]))
@@ -92,10 +92,11 @@ def _nowhere(vacancy: Vacancy, data: Data) -> Local:
     )
 
 
-def _choose_active(draw: jax.Array, products: jax.Array) -> jax.Array:
-    """One of the units with an active row, each as likely; the first unit where there is none."""
-    active = jnp.cumsum(jnp.diagonal(products)[1:-1] > 0)
-    return jnp.searchsorted(active, draw * active[-1], side="right", method="compare_all") * (active[-1] > 0)
+def _choose_active(draw: jax.Array, products: jax.Array, n_permanent: int = 0) -> jax.Array:
+    """One of the units with an active row, each as likely; the first unit where there is none. None is permanent."""
+    active = jnp.cumsum(jnp.diagonal(products)[n_permanent + 1 : -1] > 0)
+    chosen = jnp.searchsorted(active, draw * active[-1], side="right", method="compare_all") * (active[-1] > 0)
+    return chosen + n_permanent if n_permanent else chosen
 
 
 def _propose(local: Local, size: jax.Array, noise: jax.Array) -> jax.Array:

@@ -55,10 +55,10 @@ def collapsed_round(
     """Choose hyperplanes anew, one for each `UNITS_A_CANDIDATE` of them; visit `n_visits`; draw the output layer.
 
     Returns the acceptance of the Langevin steps; where no unit is active, so that none can be taken, the share of the
-    choices that changed a unit. By default there are as many visits as places.
+    choices that changed a unit. By default there are as many visits as places, of which permanent ones do not count.
     """
     *keys, key_output = jax.random.split(key, 3)
-    n_visits = len(state.particle.offsets) if n_visits is None else n_visits
+    n_visits = len(state.particle.offsets) - prior.n_permanent if n_visits is None else n_visits
     known = prior.given(state.particle)
     work = open_workspace(state.particle, data)
     work, accepted = _move_units(keys, work, exponent, data, known, n_visits, unknown_number=unknown_number)
@@ -81,8 +81,8 @@ def superposed_round(
 ) -> tuple[State, jax.Array]:
     """`collapsed_round` of one part after the other, given the coefficients of the other parts.
 
-    Places are dealt out to parts of equal size at random in every round. Cost: `n_parts` rounds of m / `n_parts`
-    units, and n m (p + m) multiplications for the cross products of all.
+    Places are dealt out to parts of equal size at random in every round, so that none can be permanent. Cost: `n_parts`
+    rounds of m / `n_parts` units, and n m (p + m) multiplications for the cross products of all.
     """
     key_deal, key_parts, key_output = jax.random.split(key, 3)
     n_places = len(state.particle.offsets)
@@ -129,7 +129,8 @@ def _move_units(
     unknown_number: bool,
 ) -> tuple[Workspace, jax.Array]:
     """Choose some units of a workspace anew and visit others; returns what `collapsed_round` does."""
-    m, p = work.particle.normals.shape
+    n_places, p = work.particle.normals.shape
+    m = n_places - known.n_permanent
     for_candidates = uniforms(keys[0], (-(-m // UNITS_A_CANDIDATE), candidate_draws(p)))
     for_visits = uniforms(keys[1], (m, langevin_draws(p)))
 
@@ -142,7 +143,7 @@ def _move_units(
 
     work, chosen = jax.lax.scan(candidate, work, for_candidates)
     work, accepted = jax.lax.fori_loop(0, n_visits, visit, (work, jnp.array(0.0)))
-    is_active = jnp.diagonal(work.products)[1:-1] > 0
+    is_active = jnp.diagonal(work.products)[known.n_permanent + 1 : -1] > 0
     return work, jnp.where(is_active.any(), accepted / jnp.maximum(n_visits, 1), chosen.mean())
 
 

@@ -248,7 +248,9 @@ def test_the_papers_sampler_needs_a_number_of_hyperplanes(seed):
         fit_small(seed, Settings(n_hyperplanes=None, sampler="paper"))
 
 
-@pytest.mark.parametrize("change", [{"coefficient_shape": 1.0}, {"intercept_variance": 2.0}, {"inattention": 0.5}])
+@pytest.mark.parametrize(
+    "change", [{"coefficient_shape": 1.0}, {"intercept_variance": 2.0}, {"linear_variance": 1.0}, {"inattention": 0.5}]
+)
 def test_the_papers_sampler_needs_a_plain_prior(change, seed):
     with pytest.raises(ValueError, match='sampler="paper" needs a prior as plain as paper_prior'):
         fit_small(seed, Settings(1, sampler="paper"), prior=replace(quadrature.PRIOR, **change))

@@ -42,13 +42,18 @@ LIKELIHOODS: dict[str, Likelihood] = {
     "student": Student(),
     "varying": Varying(),
 }
+PRIORS = {"no line": PRIOR, "a line": replace(PRIOR, linear_variance=(0.5, 0.3))}
 
 
-QUICK = [*((name, 1.0, 1) for name in LIKELIHOODS), ("varying", 0.0, 1)]
+QUICK = [
+    *((name, 1.0, 1, "no line") for name in LIKELIHOODS),
+    ("varying", 0.0, 1, "no line"),
+    ("varying", 1.0, 1, "a line"),
+]
 """Cases of a few seconds each, the prior among them."""
 
 
-def draw_unknowns(key: jax.Array, name: str) -> Unknowns:
+def draw_unknowns(key: jax.Array, name: str, prior: Prior) -> Unknowns:
     likelihood = LIKELIHOODS[name]
     key_outputs, key_spread, key_degrees = jax.random.split(key, 3)
 
@@ -56,7 +61,7 @@ def draw_unknowns(key: jax.Array, name: str) -> Unknowns:
         drawn = draw_prior(key, prior, N_PLACES, 2, np.float64, unknown_number=True)
         return drawn._replace(noise_variance=jnp.ones(())) if known_noise else drawn
 
-    outputs = jax.vmap(lambda key: network(key, PRIOR, not likelihood.unknown_noise))(
+    outputs = jax.vmap(lambda key: network(key, prior, not likelihood.unknown_noise))(
         jax.random.split(key_outputs, likelihood.n_outputs)
     )
     return Unknowns(
@@ -76,14 +81,14 @@ def make_rows(name: str) -> Data:
 
 
 @partial(jax.jit, static_argnames="name", compiler_options=QUICK_TO_COMPILE)
-def draw_many(key: jax.Array, data: Data, name: str) -> tuple[Unknowns, jax.Array]:
-    drawn = jax.vmap(lambda key: draw_unknowns(key, name))(jax.random.split(key, N_PRIOR))
+def draw_many(key: jax.Array, data: Data, prior: Prior, name: str) -> tuple[Unknowns, jax.Array]:
+    drawn = jax.vmap(lambda key: draw_unknowns(key, name, prior))(jax.random.split(key, N_PRIOR))
     return drawn, jax.lax.map(lambda one: LIKELIHOODS[name].log_likelihood(one, data), drawn, batch_size=1000)
 
 
-def draw_target(seed: int, exponent: float, data: Data, name: str) -> tuple[Unknowns, float]:
+def draw_target(seed: int, exponent: float, data: Data, prior: Prior, name: str) -> tuple[Unknowns, float]:
     """Draws, and how many independent ones they are worth."""
-    drawn, log_likelihoods = draw_many(jax.random.key(seed), data, name)
+    drawn, log_likelihoods = draw_many(jax.random.key(seed), data, prior, name)
     weights = np.exp(exponent * (np.asarray(log_likelihoods) - np.max(log_likelihoods)))
     weights /= weights.sum()
     chosen = np.random.default_rng(seed).choice(N_PRIOR, size=N_CHAINS, p=weights)
@@ -92,14 +97,14 @@ def draw_target(seed: int, exponent: float, data: Data, name: str) -> tuple[Unkn
 
 @partial(jax.jit, static_argnames=("name", "n_parts"), compiler_options=COMPILER_OPTIONS)
 def run(
-    key: jax.Array, start: Unknowns, exponent: jax.Array, data: Data, *, name: str, n_parts: int
+    key: jax.Array, start: Unknowns, exponent: jax.Array, data: Data, prior: Prior, *, name: str, n_parts: int
 ) -> tuple[Unknowns, jax.Array]:
     one_round = collapsed_round if n_parts == 1 else partial(superposed_round, n_parts=n_parts)
     reference = jnp.full(data.response.shape, -0.3)
 
     def once(unknowns: Unknowns, key: jax.Array) -> tuple[Unknowns, jax.Array]:
         def of_one(key: jax.Array, one: Unknowns) -> tuple[Unknowns, jax.Array]:
-            shared = (exponent, data, PRIOR, SPREAD_PRIOR, Visits(2, 2), reference)
+            shared = (exponent, data, prior, SPREAD_PRIOR, Visits(2, 2), reference)
             options = {"likelihood": LIKELIHOODS[name], "one_round": one_round, "unknown_number": True}
             return compound_round(key, one, *shared, **options)
 
@@ -136,16 +141,19 @@ def summaries(unknowns: Unknowns) -> jax.Array:
 
 CASES = [
     pytest.param(*case, marks=() if case in QUICK else pytest.mark.long)
-    for case in product(LIKELIHOODS, (0.0, 0.3, 1.0), (1, 3))
+    for case in [
+        *product(LIKELIHOODS, (0.0, 0.3, 1.0), (1, 3), ["no line"]),
+        *product(LIKELIHOODS, (0.3, 1.0), (1,), ["a line"]),
+    ]
 ]
 
 
-@pytest.mark.parametrize(("name", "exponent", "n_parts"), CASES)
-def test_round_leaves_the_target_invariant(name, exponent, n_parts, seed):
-    data = make_rows(name)
-    (start, n_first), (exact, n_second) = (draw_target(seed + k, exponent, data, name) for k in range(2))
+@pytest.mark.parametrize(("name", "exponent", "n_parts", "line"), CASES)
+def test_round_leaves_the_target_invariant(name, exponent, n_parts, line, seed):
+    data, prior = make_rows(name), PRIORS[line]
+    (start, n_first), (exact, n_second) = (draw_target(seed + k, exponent, data, prior, name) for k in range(2))
     assert min(n_first, n_second) > 0.2 * N_CHAINS
-    end, accepted = run(jax.random.key(seed), start, jnp.float64(exponent), data, name=name, n_parts=n_parts)
+    end, accepted = run(jax.random.key(seed), start, jnp.float64(exponent), data, prior, name=name, n_parts=n_parts)
     assert same_distribution_p_value(np.asarray(summaries(end)), np.asarray(summaries(exact))) > LEVEL
     of_outputs, *of_spread = accepted.mean(axis=0)
     most = 0.99 if exponent > 0 else 1.0  # no row counts, none is active: choices among candidates are counted instead

@@ -116,6 +116,7 @@ def _check_network(network: Posterior | Network, n_particles: int, n_columns: in
     _require(network.attends.shape == network.normals.shape, "attends has every place and column")
     _require(network.coefficients.shape == (n_particles, n_places + 1), "coefficients have every place")
     _require(_largest(network.coefficients) < FAR_AWAY > _largest(network.offsets), "coefficients are within reach")
+    _require(0 <= network.n_permanent <= n_places, "the places of a linear term are among all")
     lengths = np.linalg.norm(network.normals, axis=2)
     _require(bool(np.all((np.abs(lengths - 1) < ROUNDING) | (lengths == 0))), "normals are unit vectors")
 

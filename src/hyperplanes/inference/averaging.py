@@ -56,6 +56,7 @@ def average(
         coefficient_variance=np.mean([each.coefficient_variance for each in equal], axis=0) / len(equal) ** 2,
         intensity=np.sum([each.intensity for each in equal], axis=0),
         n_active=np.sum([each.n_active for each in equal], axis=0),
+        n_permanent=sum(each.n_permanent for each in equal),
         n_singular=sum(each.n_singular for each in equal),
         log_evidence=float(logsumexp([each.log_evidence for each in equal]) - np.log(len(equal))),
         log_evidence_error=float(np.linalg.norm([each.log_evidence_error for each in equal]) / len(equal)),

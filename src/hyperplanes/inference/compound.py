@@ -16,12 +16,12 @@ from hyperplanes.inference.samplers import (
     make_round,
     make_schedule,
     move_until_forgotten,
-    needs_room,
+    with_more_places,
 )
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.stages import Stage
 from hyperplanes.inference.tiles import map_with_features
-from hyperplanes.model import Data, Particle, Prior, blocks_of, is_present, spread_prior, with_places
+from hyperplanes.model import Data, Particle, Prior, blocks_of, is_present, spread_prior
 from hyperplanes.model.likelihoods import Likelihood, Student, Unknowns
 from hyperplanes.model.likelihoods.rows import values
 from hyperplanes.model.likelihoods.varying import bounded
@@ -48,14 +48,17 @@ def compound_sampler(stage: Stage, prior: Prior, settings: Settings, likelihood:
 
     def move(key: jax.Array, unknowns: Unknowns, exponent: float) -> tuple[Unknowns, float]:
         if unknown_number:
-            unknowns = with_room(unknowns)
+            unknowns = with_room(unknowns, prior.n_permanent)
         data, exponent = stage.at(exponent)
         shared = (
             jnp.float64(exponent),
             data,
             prior,
             spread_prior(prior),
-            Visits(_mean_number(unknowns.outputs), 0 if unknowns.spread is None else _mean_number(unknowns.spread)),
+            Visits(
+                _mean_number(unknowns.outputs, prior.n_permanent),
+                0 if unknowns.spread is None else _mean_number(unknowns.spread),
+            ),
             _mean_spread(unknowns, data),
         )
 
@@ -94,19 +97,18 @@ def _log_likelihood(likelihood: Likelihood) -> Callable[[Unknowns, Data], jax.Ar
     return likelihood.log_likelihood
 
 
-def with_room(unknowns: Unknowns) -> Unknowns:
+def with_room(unknowns: Unknowns, n_permanent: int = 0) -> Unknowns:
     """Double the places for hyperplanes of all outputs, or of the spread, where too many of them are taken."""
-    outputs, spread = unknowns.outputs, unknowns.spread
-    if needs_room(outputs):
-        outputs = with_places(outputs, 2 * outputs.offsets.shape[-1])
-    if spread is not None and needs_room(spread):
-        spread = with_places(spread, 2 * spread.offsets.shape[-1])
-    return unknowns._replace(outputs=outputs, spread=spread)
+    spread = unknowns.spread
+    return unknowns._replace(
+        outputs=with_more_places(unknowns.outputs, n_permanent),
+        spread=None if spread is None else with_more_places(spread),
+    )
 
 
-def _mean_number(particle: Particle) -> jax.Array:
-    """Mean number of hyperplanes, at least 1."""
-    numbers = np.asarray(is_present(particle.normals)).sum(axis=-1)
+def _mean_number(particle: Particle, n_permanent: int = 0) -> jax.Array:
+    """Mean number of hyperplanes, without permanent ones, at least 1."""
+    numbers = np.asarray(is_present(particle.normals)).sum(axis=-1) - n_permanent
     return jnp.asarray(max(1, int(np.ceil(np.mean(numbers)))))
 
 

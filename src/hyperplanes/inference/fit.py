@@ -25,7 +25,7 @@ from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, is_pr
 from hyperplanes.model.data import Floats, weighted_covariance
 from hyperplanes.model.hardware import default_device
 from hyperplanes.model.likelihoods import Likelihood, Unknowns, draw_unknowns
-from hyperplanes.model.prior import DEVIATIONS, above_rounding
+from hyperplanes.model.prior import DEVIATIONS, above_rounding, lay_out_linear_term
 from hyperplanes.moves import State
 
 Observer = Callable[[Progress], None]
@@ -79,6 +79,11 @@ def fit(
         raise ValueError('sampler="paper" needs a prior as plain as paper_prior(n_columns)')
     if settings.sampler == "paper" and likelihood is not None:
         raise ValueError('sampler="paper" knows Gaussian noise with the same variance everywhere, and no other')
+    if settings.n_parts > 1 and prior.linear_variance != 0:
+        raise ValueError(
+            "prior.linear_variance must be 0 where hyperplanes are moved in parts (n_parts > 1), "
+            f'got {prior.linear_variance}: leave decomposition="intensity" out'
+        )
     start = time.monotonic()
     keep_compiled_programs()
     rows = np.asarray(inputs, dtype=np.float64)
@@ -130,8 +135,12 @@ def timed(left: Sequence[Stage], seconds: float, hurry: float, exponent: float =
 
 
 def lay_out(inputs: Floats, row_weights: Floats, prior: Prior) -> tuple[Floats, Prior]:
-    """Centre of the window, and the prior with its reach: hyperplanes that hit a ball or come near the data."""
+    """Centre of the window, and the prior with its reach: hyperplanes that hit a ball or come near the data.
+
+    A linear term gets a slope for each column.
+    """
     prior.check()
+    prior = lay_out_linear_term(prior, inputs.shape[1])
     if prior.reach > 0:
         return np.zeros(inputs.shape[1]), prior
     variances, axes = np.linalg.eigh(weighted_covariance(inputs, row_weights))
@@ -173,7 +182,10 @@ def _draw(
 
 
 def without_empty_places(particle: Particle) -> Particle:
-    """Hyperplanes in the first places, and as many places as the most that a particle has, at least one."""
+    """Hyperplanes in the first places, and as many places as the most that a particle has, at least one.
+
+    They keep their order, so that those of a linear term stay the first.
+    """
     present = np.asarray(is_present(particle.normals))
     n_places = max(1, int(present.sum(axis=1).max()))
     order = jnp.asarray(np.argsort(~present, axis=1, kind="stable")[:, :n_places])
@@ -219,9 +231,10 @@ def _posterior(
         if np.isfinite(states.degrees).all():
             degrees = np.asarray(states.degrees)
         if states.spread is not None:
-            spread = _network(with_products(State(states.spread, jnp.zeros(())), data, settings), center)
-            log_evidence += _log_start(spread_prior(prior), settings)
-    first, *others = (_network(output, center) for output in outputs)
+            of_spread = spread_prior(prior)
+            spread = _network(with_products(State(states.spread, jnp.zeros(())), data, settings), center, of_spread)
+            log_evidence += _log_start(of_spread, settings)
+    first, *others = (_network(output, center, prior) for output in outputs)
     return Posterior(
         **first._asdict(),
         noise_variance=np.asarray(outputs[0].particle.noise_variance),
@@ -236,7 +249,7 @@ def _posterior(
     )
 
 
-def _network(state: State, center: Floats) -> Network:
+def _network(state: State, center: Floats, prior: Prior) -> Network:
     """Draws in the units of the model."""
     particle, products = without_empty_places(state.particle), state.products
     return Network(
@@ -246,7 +259,8 @@ def _network(state: State, center: Floats) -> Network:
         coefficient_variance=np.asarray(particle.coefficient_variance),
         intensity=np.asarray(particle.intensity),
         attends=np.asarray(particle.attends),
-        n_active=np.asarray(np.sum(np.diagonal(products, axis1=1, axis2=2)[:, 1:-1] > 0, axis=1)),
+        n_active=np.asarray(np.sum(np.diagonal(products, axis1=1, axis2=2)[:, prior.n_permanent + 1 : -1] > 0, axis=1)),
+        n_permanent=prior.n_permanent,
     )
 
 

@@ -58,7 +58,9 @@ class Network(NamedTuple):
     attends: NDArray[np.bool_]
     """(n_particles, m, p): whether each hyperplane attends to each column."""
     n_active: NDArray[np.int64]
-    """(n_particles,) hyperplanes beyond which there is a training row."""
+    """(n_particles,) hyperplanes beyond which there is a training row, without those of a linear term."""
+    n_permanent: int = 0
+    """How many of the m are the slopes of a linear term, see `model.prior.lay_out_linear_term`."""
 
 
 class Posterior(NamedTuple):
@@ -87,7 +89,7 @@ class Posterior(NamedTuple):
     trace: Trace
     """The annealing run."""
     n_active: NDArray[np.int64]
-    """(n_particles,) hyperplanes beyond which there is a training row."""
+    """(n_particles,) hyperplanes beyond which there is a training row, without those of a linear term."""
     n_singular: int
     """Particles with features so alike, for so little noise, that their precision had to be made positive definite;
     counted where coefficients are integrated out, so 0 for classes and for noise that is not constant."""
@@ -97,6 +99,8 @@ class Posterior(NamedTuple):
     """The log standard deviation of the noise, None where it does not vary; then the noise variance is 1."""
     others: tuple[Network, ...] = ()
     """Networks of the outputs after the first, where the response is one of several classes."""
+    n_permanent: int = 0
+    """How many of the m are the slopes of a linear term, see `model.prior.lay_out_linear_term`."""
 
     @property
     def n_active_in_all(self) -> NDArray[np.int64]:
@@ -105,11 +109,20 @@ class Posterior(NamedTuple):
 
     @property
     def n_hyperplanes(self) -> NDArray[np.int64]:
-        """Number of hyperplanes of each particle, (n_particles,)."""
-        return np.asarray(np.any(self.normals != 0, axis=-1).sum(axis=1))
+        """Number of hyperplanes of each particle, (n_particles,), without those of a linear term."""
+        return np.asarray(np.any(self.normals != 0, axis=-1).sum(axis=1) - self.n_permanent)
 
     @property
     def n_distinct(self) -> int:
-        """Number of distinct sets of hyperplanes, those of all networks together, among the particles."""
+        """Number of distinct sets of hyperplanes, those of all networks together, among the particles.
+
+        Particles with a linear term and nothing else count one by one: only coefficients, drawn afresh, could differ.
+        """
         others = self.others if self.spread is None else (*self.others, self.spread)
-        return len(np.unique(np.column_stack([self.offsets, *(other.offsets for other in others)]), axis=0))
+        sets = np.column_stack([self.offsets, *(other.offsets for other in others)])
+        only_lines = np.zeros(len(sets), dtype=bool)
+        if self.n_permanent:
+            n_permanent = self.n_permanent + sum(other.n_permanent for other in others)
+            normals = np.concatenate([self.normals, *(other.normals for other in others)], axis=1)
+            only_lines = np.any(normals != 0, axis=-1).sum(axis=1) == n_permanent
+        return len(np.unique(sets[~only_lines], axis=0)) + int(only_lines.sum())

@@ -98,11 +98,11 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
 
     def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
         if unknown_number:
-            states = with_room(states)
+            states = with_room(states, prior.n_permanent)
         data, exponent = stage.at(exponent)
         if stage.n_known:
             states = with_products(states, data, settings)  # those of the last step had other weights of rows
-        shared = (jnp.float64(exponent), data, prior, jnp.asarray(_mean_active(states)))
+        shared = (jnp.float64(exponent), data, prior, jnp.asarray(_mean_active(states, prior.n_permanent)))
 
         def once(key: jax.Array, states: State) -> tuple[State, float]:
             return _move_all(one_round, key, states, shared, data, settings)
@@ -167,26 +167,31 @@ def make_numbered_round(n_parts: int, unknown_number: bool) -> Callable[..., tup
     return partial(make_round(n_parts), unknown_number=unknown_number)
 
 
-def with_room(states: State) -> State:
-    """Double the places for hyperplanes where more than `FULL` of them are taken on average."""
+def with_room(states: State, n_permanent: int = 0) -> State:
+    """Double the places for hyperplanes, but for the permanent ones, where too many of them are taken."""
     particle, products = states
     n_places = particle.offsets.shape[1]
-    if not needs_room(particle):
+    wider_particle = with_more_places(particle, n_permanent)
+    if wider_particle is particle:
         return states
 
-    wider = jnp.pad(products, [(0, 0), (0, n_places), (0, n_places)])
-    order = jnp.append(jnp.delete(jnp.arange(2 * n_places + 2), n_places + 1), n_places + 1)  # the response comes last
-    return State(with_places(particle, 2 * n_places), wider[:, order][:, :, order])
+    n_more = n_places - n_permanent
+    wider = jnp.pad(products, [(0, 0), (0, n_more), (0, n_more)])
+    total = n_places + n_more + 2
+    order = jnp.append(jnp.delete(jnp.arange(total), n_places + 1), n_places + 1)  # the response comes last
+    return State(wider_particle, wider[:, order][:, :, order])
 
 
-def needs_room(particle: Particle) -> bool:
-    """Whether more than `FULL` of the places of particles are taken on average."""
-    return bool(np.asarray(is_present(particle.normals)).mean() > FULL)
+def with_more_places(particle: Particle, n_permanent: int = 0) -> Particle:
+    """Twice as many places, but for the permanent ones, where more than `FULL` of them are taken on average."""
+    n_places = particle.offsets.shape[-1]
+    taken = np.asarray(is_present(particle.normals))[..., n_permanent:]
+    return with_places(particle, 2 * n_places - n_permanent) if taken.mean() > FULL else particle
 
 
-def _mean_active(states: State) -> int:
+def _mean_active(states: State, n_permanent: int) -> int:
     """Mean number of hyperplanes with an active row, at least 1."""
-    diagonals = np.diagonal(np.asarray(states.products), axis1=1, axis2=2)[:, 1:-1]
+    diagonals = np.diagonal(np.asarray(states.products), axis1=1, axis2=2)[:, n_permanent + 1 : -1]
     return max(1, int(np.ceil(np.mean(np.sum(diagonals > 0, axis=1)))))
 
 

@@ -11,7 +11,7 @@ TAIL = 0.025
 
 
 class NumberOfHyperplanes(NamedTuple):
-    """Of those beyond which there is a training row."""
+    """Of those beyond which there is a training row, without those of a linear term."""
 
     mean: float
     """Posterior mean."""

@@ -64,6 +64,7 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
     prior : Prior, optional
         Prior in model units (scaled inputs and response). By default ``Prior()``, for ``sampler="paper"``
         ``paper_prior(n_columns)``. A prior whose reach is given, as the paper's, has inputs scaled to [-1, 1].
+        ``Prior(linear_variance=1)`` adds a linear term, not for ``decomposition="intensity"``.
     memory_budget : float, default=1.0
         GiB that large temporary arrays may take. Fitting holds threads back to keep within it; prediction never needs
         less than 128 rows x ``n_particles``. On a CPU the result does not depend on it.
@@ -100,7 +101,7 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         Numbers to judge the fit by, and ``messages`` in plain words: those that ``fit`` warns of, and lesser notes.
     n_hyperplanes_ : NumberOfHyperplanes
         Posterior of the number of hyperplanes: ``mean``, ``median``, ``low`` and ``high`` of the central 95%, and
-        ``probabilities``. Hyperplanes beyond which there is no training row do not count.
+        ``probabilities``. Hyperplanes beyond which there is no training row do not count, nor those of a linear term.
     columns_ : Columns
         How the columns of the table became numbers.
     input_range_ : ndarray of shape (2, q)

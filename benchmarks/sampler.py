@@ -91,6 +91,7 @@ OURS: dict[str, Callable[[Simulation, Simulation, int], Prediction]] = {
     "auto": told("auto"),
     "numbered": lambda train, test, seed: hyperplanes(n_hyperplanes=len(train.offsets))(train, test, seed),
     "unset": hyperplanes(),
+    "number_unset": lambda train, test, seed: hyperplanes(prior=given(train)["prior"])(train, test, seed),
     "paper": told("paper", n_particles=1000, n_steps=100),
 }
 SAME_POSTERIOR = ("blackjax", "nuts")

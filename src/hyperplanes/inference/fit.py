@@ -186,15 +186,22 @@ def without_empty_places(particle: Particle) -> Particle:
 
     They keep their order, so that those of a linear term stay the first.
     """
-    present = np.asarray(is_present(particle.normals))
+    present = np.asarray(particle.normals).any(axis=-1)
     n_places = max(1, int(present.sum(axis=1).max()))
-    order = jnp.asarray(np.argsort(~present, axis=1, kind="stable")[:, :n_places])
+    taken: Particle = _take_places(particle, np.argsort(~present, axis=1, kind="stable")[:, :n_places])
+    return taken
+
+
+@partial(jax.jit, compiler_options=QUICK_TO_COMPILE)
+def _take_places(particle: Particle, order: jax.Array) -> Particle:
+    """Each particle with some of its places (n_particles, k)."""
     units = jnp.take_along_axis(particle.coefficients[:, 1:], order, axis=1)
+    attends = particle.attends & is_present(particle.normals)[:, :, None]
     return particle._replace(
         normals=jnp.take_along_axis(particle.normals, order[:, :, None], axis=1),
         offsets=jnp.take_along_axis(particle.offsets, order, axis=1),
         coefficients=jnp.column_stack([particle.coefficients[:, 0], units]),
-        attends=jnp.take_along_axis(particle.attends & present[:, :, None], order[:, :, None], axis=1),
+        attends=jnp.take_along_axis(attends, order[:, :, None], axis=1),
     )
 
 

@@ -17,7 +17,7 @@ from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.stages import Stage, with_products
 from hyperplanes.inference.tiles import map_with_features
-from hyperplanes.model import Data, Particle, Prior, gaussian, is_present, lift, relu_features, with_places
+from hyperplanes.model import Data, Particle, Prior, gaussian, lift, relu_features, with_places
 from hyperplanes.model.features import EXACT
 from hyperplanes.moves import (
     State,
@@ -153,7 +153,7 @@ def _move_all(
     keys = jax.random.split(key, len(states.products))
     n_places = states.particle.offsets.shape[1] // settings.n_parts + (FUNCTIONS if settings.n_parts > 1 else 0)
     states, accepted = map_with_features(step, (keys, states), shared, n_places=n_places, data=data, settings=settings)
-    return states, float(np.mean(accepted))
+    return states, float(np.asarray(accepted).mean())
 
 
 def make_round(n_parts: int) -> Callable[..., tuple[State, jax.Array]]:
@@ -185,7 +185,7 @@ def with_room(states: State, n_permanent: int = 0) -> State:
 def with_more_places(particle: Particle, n_permanent: int = 0) -> Particle:
     """Twice as many places, but for the permanent ones, where more than `FULL` of them are taken on average."""
     n_places = particle.offsets.shape[-1]
-    taken = np.asarray(is_present(particle.normals))[..., n_permanent:]
+    taken = np.any(np.asarray(particle.normals)[..., n_permanent:, :], axis=-1)
     return with_places(particle, 2 * n_places - n_permanent) if taken.mean() > FULL else particle
 
 

@@ -92,7 +92,7 @@ def choose_candidate(
     old = jax.tree.map(lambda leaf: leaf[unit], (particle.normals, particle.offsets, particle.attends))
     was_there = is_present(old[0])
     candidates = jax.tree.map(
-        lambda one, many: many.at[0].set(jnp.where(was_there, one.astype(many.dtype), many[0])),
+        lambda one, many: jnp.concatenate([jnp.where(was_there, one.astype(many.dtype), many[0])[None], many[1:]]),
         Candidates(Hyperplanes(*old[:2]), old[2]),
         fresh,
     )
@@ -111,7 +111,7 @@ def choose_candidate(
     moved = jnp.where(was_there, chosen > 0, is_present(plane.normals)) & jnp.isfinite(totals[-1])
     feature, row = feature_and_row(plane, vacancy, work.features, data)
     work = occupy(plane, row, feature, moved, vacancy, work)
-    attends = particle.attends.at[unit].set(jnp.where(moved, attends, particle.attends[unit]))
+    attends = jnp.where((jnp.arange(m) == unit)[:, None] & moved, attends, particle.attends)
     return work._replace(particle=work.particle._replace(attends=attends)), moved.astype(float)
 
 
@@ -170,7 +170,8 @@ def _screen(draw: jax.Array, vacancy: Vacancy, data: Data, prior: Prior) -> jax.
     """
     inputs, residuals = data.inputs[0], vacancy.residuals[0]
     low = prior.lowest_offset
-    offsets = FARTHEST * (low + (1 - low) * draw) * jnp.sqrt(jnp.diagonal(data.covariance)).astype(inputs.dtype)
+    deviations = jnp.sqrt(jnp.diagonal(data.covariance))
+    offsets = (FARTHEST * (low + (1 - low) * draw) * deviations).astype(inputs.dtype)
 
     def explained(sign: int) -> jax.Array:
         features = jnp.maximum(sign * inputs[:-1] - offsets[:, None] * inputs[-1], 0)

@@ -35,6 +35,8 @@ class Local(NamedTuple):
     """Of log evidence plus log prior, shape (p + 1,)."""
     curvature: Curvature
     """Shape of the proposals."""
+    is_active: jax.Array
+    """Whether any row is beyond it."""
 
 
 def langevin_draws(n_columns: int) -> int:
@@ -67,7 +69,7 @@ def langevin_one(
         size = SMALLEST_STEP ** draws[1]
         white = jnp.where(looks_only, start, _propose(local, size, normal_quantiles(draws[2:])))
         proposal = _look_around(white, scales, vacancy, work, data, prior)
-        stays_active = proposal.feature.any() & (work.products[unit + 1, unit + 1] > 0)
+        stays_active = proposal.is_active & (work.products[unit + 1, unit + 1] > 0)
         accepted = (jnp.log(draws[0]) < _log_ratio(local, proposal, size)) & stays_active
         return choose(accepted | looks_only, proposal, local), accepted & ~looks_only
 
@@ -89,6 +91,7 @@ def _nowhere(vacancy: Vacancy, data: Data) -> Local:
         jnp.array(0.0),
         jnp.zeros(size),
         Curvature(jnp.ones(size), jnp.zeros((n_tilts(size - 1), size)), jnp.eye(n_tilts(size - 1))),
+        jnp.array(False),
     )
 
 
@@ -136,6 +139,7 @@ def _look_around(
         seen.joined.log_evidence,
         by_coordinates(pull, white, scales, prior) - white,
         curvature(white, scales, moments, strength, data, prior),
+        moments[-1] > 0,
     )
 
 
@@ -155,8 +159,11 @@ def _sum_over_active(seen: Look, vacancy: Vacancy, features: jax.Array, data: Da
         inputs, features, residuals, feature = block
         cast = shadow[0] * inputs[-1] + jnp.matmul(shadow[1:], features, precision=EXACT)
         by_feature = pulls[0] * residuals - pulls[1] * (feature - cast)
-        rows = jnp.where(feature > 0, jnp.stack([by_feature, inputs[-1]]), 0)
-        return total + jnp.matmul(rows, inputs.T, precision=EXACT).astype(jnp.float64), None
+        is_active = feature > 0
+        pull, moments = (
+            jnp.matmul(inputs, jnp.where(is_active, row, 0), precision=EXACT) for row in (by_feature, inputs[-1])
+        )
+        return total + jnp.stack([pull, moments]).astype(jnp.float64), None
 
     start = jnp.zeros((2, data.inputs.shape[1]), dtype=jnp.float64)
     pull, moments = jax.lax.scan(add_block, start, (data.inputs, features, vacancy.residuals, seen.feature))[0]

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from hyperplanes.model import Data, Particle, Prior, design_of, gaussian, lift, relu_features, with_row
-from hyperplanes.model.features import EXACT, products_and_features
+from hyperplanes.model.features import EXACT, add_up, products_of
 from hyperplanes.moves.state import State
 from hyperplanes.process import Hyperplanes
 
@@ -86,8 +86,9 @@ def open_workspace(particle: Particle, data: Data, elsewhere: Elsewhere = NONE_E
 
     The same feature computed in another way differs in the last bit; products of both would not be semidefinite.
     """
-    products, features = products_and_features(data, particle.normals, particle.offsets)
-    return Workspace(particle, products, features, elsewhere)
+    planes = lift(particle.normals, particle.offsets)
+    features = jax.lax.map(lambda inputs: relu_features(planes, inputs), data.inputs)
+    return Workspace(particle, _products(features, data), features, elsewhere)
 
 
 def close_workspace(work: Workspace, data: Data) -> State:
@@ -95,13 +96,12 @@ def close_workspace(work: Workspace, data: Data) -> State:
 
     Cost: n (m + 2)^2 multiplications in float64.
     """
+    return State(work.particle, _products(work.features, data))
 
-    def add_block(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
-        design = design_of(*block)
-        return total + design @ design.T, None
 
-    blocks = data.inputs, work.features, data.response
-    return State(work.particle, jax.lax.scan(add_block, jnp.zeros_like(work.products), blocks)[0])
+def _products(features: jax.Array, data: Data) -> jax.Array:
+    """Cross products of features (n_blocks, m, block) that are at hand."""
+    return add_up(products_of, data.inputs, features, data.response)
 
 
 def feature_and_row(
@@ -110,15 +110,18 @@ def feature_and_row(
     """Feature of one hyperplane on every row, (n_blocks, block), and its row of the cross products."""
     plane = lift(*hyperplane).astype(data.inputs.dtype)
 
-    def add_block(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
-        inputs, features, response = block
-        new = relu_features(plane, inputs)
+    def row_of(inputs: jax.Array, features: jax.Array, response: jax.Array, new: jax.Array) -> jax.Array:
         wide = new.astype(jnp.float64)
-        return total + jnp.append(design_of(inputs, features, response) @ wide, wide @ wide), new
+        return jnp.append(design_of(inputs, features, response) @ wide, wide @ wide)
 
-    start = jnp.zeros(features.shape[1] + 3, dtype=jnp.float64)
-    sums, feature = jax.lax.scan(add_block, start, (data.inputs, features, data.response))
-    return feature, sums[:-1].at[vacancy.unit + 1].set(sums[-1])
+    feature = jax.lax.map(lambda inputs: relu_features(plane, inputs), data.inputs)
+    sums = add_up(row_of, data.inputs, features, data.response, feature)
+    return feature, jnp.where(_is_place(vacancy), sums[-1], sums[:-1])
+
+
+def _is_place(vacancy: Vacancy) -> jax.Array:
+    """Where the entry of the vacant place is in a row of the cross products: (m + 2,)."""
+    return jnp.arange(len(vacancy.row)) == vacancy.unit + 1
 
 
 def vacate(unit: jax.Array, work: Workspace, exponent: jax.Array, data: Data, prior: Prior) -> Vacancy:
@@ -155,9 +158,9 @@ def look(hyperplane: Hyperplanes, vacancy: Vacancy, features: jax.Array, data: D
     changes, feature = jax.lax.scan(add_block, start, (data.inputs, features, vacancy.residuals, vacancy.feature))
     place = vacancy.unit + 1
     square = jnp.maximum(vacancy.row[place] + 2 * changes[place] + changes[-1], TINY)
-    row = vacancy.row.at[:-1].add(changes[:-2]).at[place].set(square)
+    row = jnp.where(_is_place(vacancy), square, vacancy.row + jnp.append(changes[:-2], 0.0))
     along = vacancy.row[-1] - vacancy.row[:-1] @ vacancy.rest.mean + changes[-2]
-    row = row.at[-1].set(along + row[:-1] @ vacancy.rest.mean)
+    row = jnp.append(row[:-1], along + row[:-1] @ vacancy.rest.mean)
     return Look(feature, row, _join(row, along, vacancy, prior))
 
 
@@ -168,15 +171,13 @@ def survey(hyperplanes: Hyperplanes, vacancy: Vacancy, features: jax.Array, data
     """
     planes = lift(*hyperplanes).astype(data.inputs.dtype)
 
-    def add_block(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
-        inputs, features, response = block
+    def rows_of(inputs: jax.Array, features: jax.Array, response: jax.Array) -> jax.Array:
         new = relu_features(planes, inputs).astype(jnp.float64)
         once = new @ design_of(inputs, features, response).T
-        return total + jnp.concatenate([once, jnp.sum(new * new, axis=1, keepdims=True)], axis=1), None
+        return jnp.concatenate([once, jnp.sum(new * new, axis=1, keepdims=True)], axis=1)
 
-    start = jnp.zeros((len(planes), features.shape[1] + 3), dtype=jnp.float64)
-    sums, _ = jax.lax.scan(add_block, start, (data.inputs, features, data.response))
-    rows = sums[:, :-1].at[:, vacancy.unit + 1].set(sums[:, -1])
+    sums = add_up(rows_of, data.inputs, features, data.response)
+    rows = jnp.where(_is_place(vacancy), sums[:, -1:], sums[:, :-1])
 
     def log_evidence(row: jax.Array) -> jax.Array:
         return _join(row, row[-1] - row[:-1] @ vacancy.rest.mean, vacancy, prior).log_evidence
@@ -196,9 +197,9 @@ def occupy(
     """Put a hyperplane with its row of the cross products and its feature in the vacant place where `moved`."""
     particle, unit = work.particle, vacancy.unit
     dtype = particle.normals.dtype
-    normal = jnp.where(moved, hyperplane.normals.astype(dtype), particle.normals[unit])
-    offset = jnp.where(moved, hyperplane.offsets.astype(dtype), particle.offsets[unit])
-    normals, offsets = particle.normals.at[unit].set(normal), particle.offsets.at[unit].set(offset)
+    changes = (jnp.arange(len(particle.offsets)) == unit) & moved
+    normals = jnp.where(changes[:, None], hyperplane.normals.astype(dtype), particle.normals)
+    offsets = jnp.where(changes, hyperplane.offsets.astype(dtype), particle.offsets)
     return work._replace(
         particle=particle._replace(normals=normals, offsets=offsets),
         products=with_row(work.products, unit, jnp.where(moved, row, vacancy.row)),

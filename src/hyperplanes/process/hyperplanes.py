@@ -76,7 +76,7 @@ def sides(hyperplanes: Hyperplanes, inputs: ArrayLike) -> Array:
 def unit_vectors(vectors: Array) -> Array:
     """Vectors of shape (..., p) divided by their lengths; the zero vector becomes the first axis."""
     lengths = jnp.linalg.norm(vectors, axis=-1, keepdims=True)
-    first_axis = jnp.zeros(vectors.shape[-1], vectors.dtype).at[0].set(1)
+    first_axis = jnp.arange(vectors.shape[-1]) == 0
     return jnp.where(lengths > 0, vectors / jnp.where(lengths > 0, lengths, 1), first_axis)
 
 

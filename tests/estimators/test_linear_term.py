@@ -48,6 +48,24 @@ def test_a_loaded_model_predicts_the_same(line, model):
     np.testing.assert_array_equal(loaded.posterior_.n_hyperplanes, model.posterior_.n_hyperplanes)
 
 
+def test_the_exported_graph_predicts_the_same(line, model, tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model.to_onnx(tmp_path / "line.onnx")
+    session = runtime.InferenceSession(tmp_path / "line.onnx", providers=["CPUExecutionProvider"])
+    (found,) = session.run(["mean"], {each.name: line[2].astype(float) for each in session.get_inputs()})
+    expected, std = model.predict(line[2], return_std=True)
+    assert np.all(np.abs(np.ravel(found) - expected) < 1e-4 * std)
+
+
+def test_each_box_has_a_line_of_its_own(line, make_regressor):
+    X, y, new, truth = line
+    settings = {"decomposition": "domain", "n_parts": 2, "n_hyperplanes": 1, "prior": WITH_TERM}
+    model = make_regressor(**settings).fit(X, y)
+    assert [part.posterior.n_permanent for part in model.parts_] == [3, 3]
+    assert np.sqrt(np.mean((model.predict(new) - truth) ** 2)) < 0.5
+
+
 def test_classes_may_have_a_linear_term(line):
     X, y, new, truth = line
     labels, expected = y > np.median(y), truth > np.median(y)

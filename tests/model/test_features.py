@@ -6,7 +6,11 @@ import pytest
 import closed_form
 from closed_form import Problem, make_problem
 from hyperplanes.model import cross_products, lift, make_data, relu_features, replaced_row, with_row
+from hyperplanes.model.data import block_shape
+from hyperplanes.model.features import LONGEST_PIECE, piece_length
 
+PIECES = [*range(1, 5000, 7), 4096, 4097, 8192, 8193, 100_003]
+"""Rows of data sets."""
 TOLERANCE = {np.float64: 1e-13, np.float32: 2e-6}
 """Of a product, relative to the lengths of its two vectors."""
 SHAPES = [(5, 1, 1), (130, 3, 4), (5000, 2, 3)]
@@ -23,6 +27,14 @@ def assert_products_equal(actual: jax.Array, expected: np.ndarray, dtype: type) 
     lengths = np.sqrt(np.diag(expected))
     assert actual.dtype == np.float64
     assert np.all(np.abs(np.asarray(actual) - expected) <= TOLERANCE[dtype] * np.outer(lengths, lengths))
+
+
+def test_blocks_of_all_sizes_are_cut_into_few_pieces_that_fit():
+    for n_rows in PIECES:
+        _, block = block_shape(n_rows)
+        piece = piece_length(block)
+        assert block % piece == 0
+        assert min(block, LONGEST_PIECE) / 2 <= piece <= LONGEST_PIECE
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

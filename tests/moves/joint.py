@@ -160,24 +160,25 @@ def summaries_of_unknowns(particles: Particle, case: Case) -> jax.Array:
     def of_one(particle: Particle) -> jax.Array:
         normals, offsets, coefficients, noise_variance, coefficient_variance, intensity, attends = particle
         seen = attends & is_present(normals)[:, None]
+        first = case.prior.n_permanent
         scales = [
             jnp.log(coefficient_variance),
             jnp.log(intensity),
             is_present(normals).sum(),
             seen.sum(),
-            seen[0, 0] & seen[-1, 0],
+            seen[first, 0] & seen[-1, 0],
             jnp.sum(seen[:, 0]) * jnp.sum(seen[:, -1]),
-            seen[0, 0] * jnp.abs(normals[0, 0]),
+            seen[first, 0] * jnp.abs(normals[first, 0]),
         ]
         new, log_noise = function_values(particle, case.new_inputs), jnp.log(noise_variance)
         pairs = [
             log_noise * coefficients[1],
-            normals[0, 0] * coefficients[1],
-            offsets[0] * coefficients[1],
-            offsets[0] * coefficients[0],
+            normals[first, 0] * coefficients[first + 1],
+            offsets[first] * coefficients[first + 1],
+            offsets[first] * coefficients[0],
             offsets[-1] * coefficients[-1],
             normals[-1, 0] * normals[-1, -1],
-            normals[0, 0] * offsets[0],
+            normals[first, 0] * offsets[first],
             coefficients[0] * coefficients[-1],
             new[0] * new[1],
         ]

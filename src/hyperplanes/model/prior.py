@@ -22,7 +22,8 @@ DEVIATIONS = 2.5
 """A hyperplane comes near the data where it is within as many standard deviations of their mean."""
 FAR = 16.0
 """How far before the mean of the inputs the hyperplanes of a linear term lie. Inputs, which are compressed, come as far
-500 standard deviations below their mean. Farther out, features would lose digits to rounding."""
+500 standard deviations below their mean. Farther out, features would lose digits to rounding. Inputs of a prior whose
+`reach` is given are in [-1, 1] and not compressed: beyond `FAR` the line ends there."""
 LEAST_NOISE = 1e-10
 """sigma^2 below which the rounding of float32 features passes for noise, see `above_rounding`."""
 LOG_VARIANCES = (-30.0, 230.0)
@@ -161,8 +162,10 @@ def above_rounding(prior: Prior, n_rows: float) -> Prior:
     """The prior with a scale of sigma^2 such that a perfect fit of `n_rows` rows shows `LEAST_NOISE` or more.
 
     A bound of sigma^2 itself would not be a prior: draws held within it have no density that weights could know of.
+    Features of a linear term are as large as `FAR`, and so are their rounding errors.
     """
-    return replace(prior, noise_scale=max(prior.noise_scale, LEAST_NOISE * (prior.noise_shape + n_rows / 2)))
+    least = LEAST_NOISE * (1 + FAR**2 if prior.n_permanent else 1)
+    return replace(prior, noise_scale=max(prior.noise_scale, least * (prior.noise_shape + n_rows / 2)))
 
 
 class Particle(NamedTuple):
@@ -247,8 +250,8 @@ def draw_prior(
         number = jnp.searchsorted(log_totals, log_totals[-1] + jnp.log(draws[-1]))
         present = jnp.sum(draws[:-1] < draws[:-1, None], axis=1) < number  # any places, each set as likely
     intensity, variance = draw_scales(key_scales, None, present, jnp.array(1.0), prior, unknown_number)
-    of_process = replace(prior, coefficient_variance=variance, linear_variance=0.0)
-    spreads = jnp.sqrt(coefficient_variances(n_places, of_process))
+    without_slopes = replace(prior, coefficient_variance=variance, linear_variance=0.0)
+    spreads = jnp.sqrt(coefficient_variances(n_places, without_slopes))
     coefficients = prior.coefficient_mean + spreads * white[n_white:]
     particle = Particle(
         normals=jnp.where(present[:, None], planes.normals, 0).astype(dtype),

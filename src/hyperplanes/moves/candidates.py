@@ -179,7 +179,7 @@ def _screen(draw: jax.Array, vacancy: Vacancy, data: Data, prior: Prior) -> jax.
         n_rows = jnp.sum(inputs[-1] ** 2)
         across = along[:, 0] - along[:, 1] * jnp.sum(residuals * inputs[-1]) / n_rows
         square = jnp.sum(features**2, axis=1) - along[:, 1] ** 2 / n_rows
-        return jnp.where(square > TINY, across**2 / jnp.maximum(square, TINY), 0.0)
+        return jnp.where(square > TINY, across * (across / jnp.maximum(square, TINY)), 0.0)
 
     gains = jnp.maximum(explained(1), explained(-1)).astype(float)
     total = gains.sum()

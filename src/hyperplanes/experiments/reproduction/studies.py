@@ -174,7 +174,7 @@ STUDIES: dict[str, Study] = {
             },
             _simulated(touching=True),
             repeats=100,
-            fewer={**SLOW, **_slow_sizes(*SIZES, (2000, 100))},
+            fewer=SLOW,
         ),
         Study(
             "sim2",

@@ -3,7 +3,7 @@
 Counts the multiplications of one round of moves of one particle (see the table of costs in docs/method.md), times
 rounds on one core, or on the accelerator with all particles at once, and compares the rate with that of two matrix
 products: a large one, which is limited by arithmetic, and one of features that fit the cache with vectors, which is
-limited by how fast they can be read. Prints JSON, and a table on stderr.
+limited by how fast they can be read. Says also how fast memory beyond the cache is. Prints JSON, and a table on stderr.
 """
 
 import argparse
@@ -64,6 +64,13 @@ def rate_of_product(size: int, n_vectors: int) -> float:
     return 50e-9 * size**2 * n_vectors / best_seconds(lambda: repeat(right))
 
 
+def rate_of_memory(size: int = 2**28) -> float:
+    """Billions of bytes a second, read and written, where each number of a large array is changed once."""
+    change = jax.jit(lambda numbers: numbers + 1)
+    numbers = jnp.zeros(size, jnp.float32)
+    return 2e-9 * numbers.nbytes / best_seconds(lambda: change(numbers))
+
+
 def rate_of_round(case: str, n_particles: int) -> dict[str, Any]:
     n_columns, n_hyperplanes = CASES[case]
     simulation = simulate(1, n_rows=3750, n_columns=n_columns, n_hyperplanes=n_hyperplanes)
@@ -97,8 +104,10 @@ def main() -> None:
     parser.add_argument("--particles", type=int, default=200)
     options = parser.parse_args()
     arithmetic, reading = rate_of_product(2048, 2048), rate_of_product(400, 1)
-    report = {"device": jax.devices()[0].device_kind, "arithmetic": arithmetic, "reading": reading, "rounds": []}
+    kind, memory = jax.devices()[0].device_kind, rate_of_memory()
+    report = {"device": kind, "arithmetic": arithmetic, "reading": reading, "memory": memory, "rounds": []}
     print(f"10^9 multiplications a second: {arithmetic:.0f} large, {reading:.1f} with a vector", file=sys.stderr)
+    print(f"10^9 bytes of memory a second: {memory:.0f}", file=sys.stderr)
     for case in options.cases:
         found = rate_of_round(case, options.particles)
         found |= {"of_arithmetic": found["rate"] / arithmetic, "of_reading": found["rate"] / reading}

@@ -165,27 +165,26 @@ def test_scales_given_coefficients_are_conjugate(intercept_variance, key):
     assert stats.kstest(2 * np.asarray(variance), total.cdf).pvalue > LEVEL
 
 
-@pytest.mark.parametrize("n_columns", [3, 16])
-def test_the_share_of_hyperplanes_that_attend_to_a_column_is_beta(n_columns, key):
+@pytest.mark.parametrize(("n_columns", "shapes"), [(3, (0.5, 0.5)), (12, (0.5, 1.5)), (40, (0.2, 2.0))])
+def test_the_share_of_hyperplanes_that_attend_to_a_column_is_beta(n_columns, shapes, key):
     """The number of those that attend is beta-binomial, and on average they attend to four columns or half of them."""
     n_places = 6
     attends = draw_many(key, UNKNOWN_SCALES, n_places, n_columns).attends
     numbers = attends.sum(axis=1)
-    shapes = 0.5, max(0.5, n_columns / 8)
     masses = stats.betabinom(n_places, *shapes).pmf(np.arange(n_places + 1))
     for column in (0, n_columns - 1):
         counts = np.bincount(numbers[:, column], minlength=n_places + 1)
         assert stats.chisquare(counts, N_DRAWS * masses).pvalue > LEVEL
     columns = stats.spearmanr(numbers[:, 0], numbers[:, 1]).pvalue
     assert columns > LEVEL
-    usual = min(n_columns / 2, n_columns * 0.5 / (0.5 + n_columns / (2 * USUAL_ATTENTION)))
+    usual = min(n_columns / 2, n_columns * USUAL_ATTENTION / (USUAL_ATTENTION + n_columns))
     assert mean_p_value(attends.sum(axis=2)[:, 0], usual) > LEVEL
 
 
 def test_the_probability_of_attending_is_the_share_among_the_others_and_the_prior(rng):
     """Polya's urn: what the next draw from a beta-binomial is, given the draws before."""
     n_columns, n_others = 24, 5
-    urn = stats.betabinom(n_others + 1, 0.5, 3.0), stats.betabinom(n_others, 0.5, 3.0)
+    urn = stats.betabinom(n_others + 1, 1 / 3, 2.0), stats.betabinom(n_others, 1 / 3, 2.0)
     n_attending = np.arange(n_others + 1)
     expected = urn[0].pmf(n_attending + 1) * (n_attending + 1) / (n_others + 1) / urn[1].pmf(n_attending)
     found = attention(jnp.asarray(rng.permutation(np.resize(n_attending, n_columns))), jnp.array(n_others))

@@ -18,6 +18,8 @@ TINY = 1e-300
 MAY_BE_ZERO = ("coefficient_shape", "intercept_variance", "linear_variance", "reach")
 USUAL_ATTENTION = 4
 """Columns that a hyperplane attends to on average where there are many."""
+MOST_FEW, MOST_MANY = 0.5, 2.0
+"""Largest parameters of the share of hyperplanes that attend to a column; they meet at 16 columns."""
 DEVIATIONS = 2.5
 """A hyperplane comes near the data where it is within as many standard deviations of their mean."""
 FAR = 16.0
@@ -70,8 +72,8 @@ class Prior:
 
     inattention: float = 0.003
     """Directions have components N(0, 1), before they are normalised, in columns that a hyperplane attends to, and
-    components N(0, inattention^2) in the others. The share of hyperplanes that attend to a column is
-    Beta(1/2, b) with b = max(1/2, p / 8): on average they attend to `USUAL_ATTENTION` columns or half of them. Where
+    components N(0, inattention^2) in the others. The share of hyperplanes that attend to a column has a beta
+    distribution, see `_attention_shapes`: on average they attend to `USUAL_ATTENTION` columns or half of them. Where
     this is 1, all columns are alike."""
 
     def check(self) -> None:
@@ -236,10 +238,11 @@ def draw_prior(
     n_white = n_places * (n_columns + 1)
     white = normal_quantiles(uniforms(key_white, (n_white + n_places + 1,)))
     draws = uniforms(key_attends, (n_places + 1, n_columns))
-    key_rate = jax.random.split(jax.random.fold_in(key_attends, 0), n_columns)
-    _, many = _attention_shapes(n_columns)
-    against = jax.vmap(lambda key: 1 / draw_inverse_gamma(key, many, 1.0))(key_rate)
-    in_favour = 0.5 * normal_quantiles(draws[0]) ** 2  # gamma of the other shape, which is 1/2
+    few, many = _attention_shapes(n_columns)
+    in_favour = 0.5 * normal_quantiles(draws[0]) ** 2  # a gamma of shape 1/2
+    if few < MOST_FEW:
+        in_favour = _draw_gammas(jax.random.fold_in(key_attends, 1), few, n_columns)
+    against = _draw_gammas(jax.random.fold_in(key_attends, 0), many, n_columns)
     attends = draws[1:] < in_favour / (in_favour + against)
     white_planes = white[:n_white].reshape(n_places, n_columns + 1)
     planes = from_white(white_planes, prior.reach, prior.lowest_offset, prior.scales(attends))
@@ -266,6 +269,10 @@ def draw_prior(
         return particle
     key_slopes = jax.random.fold_in(key_number, 0)  # folded into `key` itself it is one of those that were split off
     return _with_linear_term(key_slopes, particle, prior)
+
+
+def _draw_gammas(key: jax.Array, shape: float, number: int) -> jax.Array:
+    return jax.vmap(lambda key: 1 / draw_inverse_gamma(key, shape, 1.0))(jax.random.split(key, number))
 
 
 def _with_linear_term(key: jax.Array, particle: Particle, prior: Prior) -> Particle:
@@ -350,8 +357,13 @@ def attention(n_attending: jax.Array, n_others: jax.Array) -> jax.Array:
 
 
 def _attention_shapes(n_columns: int) -> tuple[float, float]:
-    """Parameters of the beta distribution of the share of hyperplanes that attend to a column."""
-    return 0.5, max(0.5, 0.5 * n_columns / USUAL_ATTENTION)
+    """Parameters (a, b) of the beta distribution of the share of hyperplanes that attend to a column.
+
+    Its mean is that of `USUAL_ATTENTION` columns for each hyperplane. With many columns a falls and b stays, as in the
+    Indian buffet process: what one hyperplane attends to others are likely to, and the rest they leave alone.
+    """
+    few = min(MOST_FEW, MOST_MANY * USUAL_ATTENTION / n_columns)
+    return few, max(MOST_FEW, few * n_columns / USUAL_ATTENTION)
 
 
 def draw_attention(key: jax.Array, particle: Particle, prior: Prior) -> jax.Array:

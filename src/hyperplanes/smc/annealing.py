@@ -122,7 +122,7 @@ def step(
         log_weights = np.full(len(log_weights), -np.log(len(log_weights)))
     particles, acceptance = move(key_move, particles, exponent)
     increments_moved = path(particles, start)(np.array([exponent]))[0]
-    lag = measure_lag(increments, increments_moved, np.exp(log_weights))
+    lag = measure_lag(increments, increments_moved, np.exp(log_weights), n_taken)
     if exponent >= 1.0:  # nobody weighs what comes of the last move
         particles, log_weights, n_lost = _without_nan(particles, log_weights)
         n_failed += n_lost

@@ -7,15 +7,15 @@ import numpy as np
 from hyperplanes.smc.weights import Floats
 
 
-def measure_lag(before: Floats, after: Floats, weights: Floats) -> tuple[float, float]:
+def measure_lag(before: Floats, after: Floats, weights: Floats, n_taken: int) -> tuple[float, float]:
     """Estimate from the moves of one step what the log evidence lacks, and the variance of that.
 
     Moves that leave the target invariant do not change the mean of any function of particles that represent it. Where
-    that of the log increments rises, the particles had missed a part of the target, and the evidence with them. If
-    moves bring the particles nearer to it by a factor rho, a rise c made up for a part of a lag of c / (1 - rho), and
-    rho c / (1 - rho) is left. The evidence lacks the mean of the two: a step weighs from an exponent where particles
-    have just been moved to one where they have not yet. Where lags fade, log increments that were large or small
-    become average as fast, so that rho is their correlation before and after the moves.
+    that of the log increments rises, the particles had missed a part of the target, and the evidence with them: half of
+    the rise in this step, which began after other moves and ended before these, and all of it in those steps before in
+    which it had been missing already. If a share rho of a lag outlasts the moves of a step, that is rho^k of it for k
+    steps. Lags fade like deviations of single particles, so that rho is the correlation of the log increments before
+    and after the moves.
 
     Parameters
     ----------
@@ -24,6 +24,8 @@ def measure_lag(before: Floats, after: Floats, weights: Floats) -> tuple[float, 
         is not finite do not count.
     weights : (n_particles,)
         Normalised weights of these particles.
+    n_taken : int
+        Steps taken before.
     """
     counts = np.isfinite(before) & np.isfinite(after) & (weights > 0)
     if not counts.any():
@@ -35,10 +37,8 @@ def measure_lag(before: Floats, after: Floats, weights: Floats) -> tuple[float, 
     variances = float(shares @ first**2), float(shares @ second**2)
     spread = np.sqrt(variances[0] * variances[1])
     rho = float(shares @ (first * second) / spread) if spread > 0 else 0.0
-    if rho >= 1:  # nothing has moved
-        return 0.0, 0.0
-    persistence = 0.5 * (1 + rho) / (1 - rho)
-    return persistence * rise, persistence**2 * variances[1] * (1 - rho**2) * float(shares @ shares)
+    n_missing = 0.5 + float(np.sum(rho ** np.arange(1, n_taken + 1)))
+    return n_missing * rise, n_missing**2 * variances[1] * max(1 - rho**2, 0.0) * float(shares @ shares)
 
 
 def squared_bias(lags: Sequence[float], variances: Sequence[float]) -> float:

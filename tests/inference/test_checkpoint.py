@@ -15,7 +15,7 @@ def standing(rng):
     particles = {"a": jax.numpy.asarray(rng.normal(size=(4, 3))), "b": jax.numpy.asarray(rng.random(4) < 0.5)}
     at = Standing(smc.begin(particles), "cpu")
     for exponent, ancestors in ((1e-300, None), (1 / 3, np.array([0, 0, 3, 3])), (0.9, None)):
-        step = smc.Step(exponent, 2.5, rng.dirichlet(np.ones(4)), ancestors, 0.1, -np.inf, 3, 0)
+        step = smc.Step(exponent, 2.5, rng.dirichlet(np.ones(4)), ancestors, 0.1, -np.inf, 3, 0, -0.25, 1e-300)
         weighed = at.population._replace(exponent=exponent, log_weights=np.log(step.weights), log_evidence=-0.1)
         at = at.after(weighed, step, 1.25, 0.5 + at.seconds)
     return at

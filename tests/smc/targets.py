@@ -58,6 +58,45 @@ class GaussianTarget:
         return mean + self.memory * (np.asarray(particles) - mean) + np.sqrt(1 - self.memory**2) * fresh, 1.0
 
 
+class UnitTarget:
+    """Units that are rare before the data and certain after them, each turned on or off now and then.
+
+    Parameters
+    ----------
+    log_odds : float
+        Of each unit being off before the data.
+    rate : float
+        Share of the units that a move proposes to turn. Where it is small, units are found late.
+    """
+
+    gains = np.linspace(10.0, 30.0, 10)
+
+    def __init__(self, log_odds: float, rate: float) -> None:
+        self.log_odds = log_odds
+        self.rate = rate
+
+    @property
+    def probability(self) -> float:
+        return float(1 / (1 + np.exp(self.log_odds)))
+
+    def draw_prior(self, rng: np.random.Generator, n_particles: int) -> np.ndarray:
+        return (rng.random((n_particles, len(self.gains))) < self.probability).astype(float)
+
+    def path(self, particles: Any, exponent: float) -> smc.LogIncrements:
+        values = np.asarray(particles) @ self.gains
+        return lambda exponents: (exponents - exponent)[:, None] * values
+
+    def log_evidence(self) -> float:
+        return float(np.log1p(self.probability * np.expm1(self.gains)).sum())
+
+    def move(self, key: jax.Array, particles: Any, exponent: float) -> tuple[np.ndarray, float]:
+        """Metropolis steps of single units."""
+        rng, units = np.random.default_rng(np.asarray(jax.random.key_data(key))), np.asarray(particles)
+        gain = (1 - 2 * units) * (exponent * self.gains - self.log_odds)
+        turned = (rng.random(units.shape) < self.rate) & (np.log(rng.random(units.shape)) < gain)
+        return np.where(turned, 1 - units, units), float(turned.mean())
+
+
 class CountTarget:
     """x ~ N(0.5, 0.8^2) and a likelihood proportional to that of a Poisson count of exp(x), skewed."""
 

@@ -275,6 +275,6 @@ def _notes(numbers: Diagnostics) -> Iterator[str]:
         )
     if numbers.n_ancestors < 2:
         yield (
-            "All particles descend from one first particle, so log_evidence_error_ is likely too small. "
+            "All particles descend from one first particle, so log_evidence_error_ may be too small. "
             "Raise n_particles if you need the evidence."
         )

@@ -91,8 +91,8 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         Log marginal likelihood of the response in the user's units, the sum over boxes. With "paper-intensity" that
         of one of the fits.
     log_evidence_error_ : float
-        Standard error of ``log_evidence_``, estimated from this one run. It is too small where few first particles
-        have descendants (``diagnostics_.n_ancestors``).
+        Root mean squared error of ``log_evidence_``, estimated from this one run. It knows nothing of what no particle
+        has found.
     noise_ : str
         Kind of noise of the fit.
     log_evidences_ : tuple of dict

@@ -247,7 +247,7 @@ def _posterior(
         noise_variance=np.asarray(outputs[0].particle.noise_variance),
         log_weights=population.log_weights,
         log_evidence=log_evidence + len(outputs) * _log_start(prior, settings),
-        log_evidence_error=float(np.sqrt(_evidence_variance(steps))),
+        log_evidence_error=float(np.sqrt(_squared_evidence_error(steps))),
         trace=Trace(*(np.array([getattr(step, name) for step in steps]) for name in Trace._fields)),
         n_singular=n_singular,
         degrees=degrees,
@@ -271,11 +271,12 @@ def _network(state: State, center: Floats, prior: Prior) -> Network:
     )
 
 
-def _evidence_variance(steps: Sequence[smc.Step]) -> float:
-    """Variance of the log evidence; a generation ends with a resampling, the last one with the run."""
+def _squared_evidence_error(steps: Sequence[smc.Step]) -> float:
+    """Variance of the log evidence and its squared bias; a generation ends with a resampling, the last with the run."""
     weights, ancestors = [], []
     for step in steps[:-1]:
         if step.ancestors is not None:
             weights.append(step.weights)
             ancestors.append(step.ancestors)
-    return smc.evidence_variance([*weights, steps[-1].weights], ancestors)
+    variance = smc.evidence_variance([*weights, steps[-1].weights], ancestors)
+    return variance + smc.squared_bias([step.lag for step in steps], [step.lag_variance for step in steps])

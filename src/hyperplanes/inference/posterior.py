@@ -85,7 +85,7 @@ class Posterior(NamedTuple):
     log_evidence: float
     """Log marginal likelihood of the (standardised) response."""
     log_evidence_error: float
-    """Its standard error, estimated from this run alone."""
+    """Its root mean squared error, estimated from this run alone."""
     trace: Trace
     """The annealing run."""
     n_active: NDArray[np.int64]

@@ -6,6 +6,7 @@ and a Markov move. That is what lets the sampler be tested on targets whose evid
 
 from hyperplanes.smc.annealing import Move, Path, Population, Step, anneal, begin, step
 from hyperplanes.smc.genealogy import evidence_variance
+from hyperplanes.smc.lag import measure_lag, squared_bias
 from hyperplanes.smc.resampling import RESAMPLERS, resample
 from hyperplanes.smc.schedules import (
     MOST_STEPS,
@@ -35,7 +36,9 @@ __all__ = [
     "ess",
     "evidence_variance",
     "log_mean_exp",
+    "measure_lag",
     "normalise",
     "resample",
+    "squared_bias",
     "step",
 ]

@@ -7,13 +7,14 @@ import jax
 import numpy as np
 
 from hyperplanes.smc.genealogy import Indices
+from hyperplanes.smc.lag import measure_lag
 from hyperplanes.smc.resampling import resample
 from hyperplanes.smc.schedules import LogIncrements, Schedule
 from hyperplanes.smc.weights import Floats, ess, log_mean_exp, normalise
 
 Path = Callable[[Any, float], LogIncrements]
-"""From particles and the exponent that they have reached to the log increments of the tempered likelihoods from there:
-what is costly is done once for all further exponents."""
+"""From particles and an exponent to the log increments of the tempered likelihoods from there: what is costly is done
+once for all further exponents."""
 
 Move = Callable[[jax.Array, Any, float], tuple[Any, float]]
 """From (key, particles, exponent) to the moved particles and the share of proposals that were accepted."""
@@ -59,6 +60,10 @@ class Step(NamedTuple):
     """Prior draws with living descendants. Once it is small, the effective sample size says nothing."""
     n_failed: int
     """Particles that lost their weight because their likelihood was not a number."""
+    lag: float
+    """What the log evidence lacks because particles lag behind the exponent, as far as this step tells."""
+    lag_variance: float
+    """Of the lag, by the chance of the moves."""
 
 
 def step(
@@ -93,34 +98,36 @@ def step(
     n_taken : int
         Steps taken before.
     """
-    particles, log_weights, exponent, log_evidence, first_ancestors = population
+    particles, log_weights, start, log_evidence, first_ancestors = population
     key_resample, key_move = jax.random.split(key)
-    from_here = path(particles, exponent)
+    from_here = path(particles, start)
 
     def log_increments(exponents: Floats) -> Floats:
         increments = from_here(exponents)
         return np.where(np.isnan(increments), -np.inf, increments)
 
-    exponent = schedule.next_exponent(exponent, log_weights, log_increments, n_taken)
+    exponent = schedule.next_exponent(start, log_weights, log_increments, n_taken)
     increments = log_increments(np.array([exponent]))[0]
     n_failed = int(np.sum(np.isneginf(increments) & np.isfinite(log_weights)))
     gained = float(log_mean_exp(log_weights, increments))
     if not np.isfinite(gained):
-        raise FloatingPointError(NO_PARTICLE.format(f"beyond exponent {population.exponent:.3g}"))
+        raise FloatingPointError(NO_PARTICLE.format(f"beyond exponent {start:.3g}"))
     log_evidence += gained
     log_weights = normalise(log_weights + increments)
     n_effective, weights, ancestors = float(ess(log_weights)), np.exp(log_weights), None
     if n_failed or resample_below >= 1.0 or n_effective < resample_below * len(log_weights):
         ancestors = resample(key_resample, log_weights, scheme)
         particles = _select(particles, ancestors)
-        first_ancestors = first_ancestors[ancestors]
+        first_ancestors, increments = first_ancestors[ancestors], increments[ancestors]
         log_weights = np.full(len(log_weights), -np.log(len(log_weights)))
     particles, acceptance = move(key_move, particles, exponent)
+    increments_moved = path(particles, start)(np.array([exponent]))[0]
+    lag = measure_lag(increments, increments_moved, np.exp(log_weights), n_taken)
     if exponent >= 1.0:  # nobody weighs what comes of the last move
         particles, log_weights, n_lost = _without_nan(particles, log_weights)
         n_failed += n_lost
     n_ancestors = len(np.unique(first_ancestors))
-    info = Step(exponent, n_effective, weights, ancestors, acceptance, log_evidence, n_ancestors, n_failed)
+    info = Step(exponent, n_effective, weights, ancestors, acceptance, log_evidence, n_ancestors, n_failed, *lag)
     return Population(particles, log_weights, exponent, log_evidence, first_ancestors), info
 
 

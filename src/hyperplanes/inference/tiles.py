@@ -17,6 +17,7 @@ from hyperplanes.inference.devices import computing_on, find_devices
 from hyperplanes.inference.settings import Settings
 from hyperplanes.model import Data
 from hyperplanes.model.hardware import on_cpu
+from hyperplanes.programs import COMPILER_OPTIONS, QUICK_TO_COMPILE
 
 CACHE_BYTES = 2**21
 LARGEST_TILE_BYTES = 2**26
@@ -27,12 +28,6 @@ FEWEST_BATCHES = 8
 """Batches that the tiles are dealt out in where there are as many, whatever the number of threads."""
 MOST_TILES = 8
 """Tiles in a batch: a call costs a fifth of a millisecond, and time in one call grows faster than its tiles."""
-OLD_EMITTERS = {"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {}
-"""XLA's older way to write kernels for a CPU compiles in 60% of the time, and they run as fast; it went with 0.11."""
-QUICK_TO_COMPILE = {"xla_backend_optimization_level": 0, **OLD_EMITTERS}
-"""For programs that only copy, or that run once."""
-COMPILER_OPTIONS = {"xla_backend_optimization_level": 1, **OLD_EMITTERS}
-"""Compiles in two thirds of the time; the work is in matrix products, which run as fast."""
 
 
 def tile_size(data: Data, n_hyperplanes: int, n_particles: int, memory_budget: int, n_devices: int = 1) -> int:

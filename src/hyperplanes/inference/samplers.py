@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.stages import Stage, with_products
-from hyperplanes.inference.tiles import map_with_features
+from hyperplanes.inference.tiles import compile_ahead, map_with_features
 from hyperplanes.model import Data, Particle, Prior, gaussian, lift, relu_features, with_places
 from hyperplanes.model.features import EXACT
 from hyperplanes.moves import (
@@ -116,6 +116,16 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
     return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
 
 
+def compile_round_ahead(keys: jax.Array, states: State, stage: Stage, prior: Prior, settings: Settings) -> None:
+    """Start to compile what `collapsed_sampler` will move such states with, of which the shapes suffice.
+
+    It takes longer than all else that a first fit compiles, and needs nothing of what that computes.
+    """
+    one_round = make_numbered_round(settings.n_parts, settings.n_hyperplanes is None)
+    shared, at_once = (np.float64(1.0), stage.rows, prior, 1), _places_at_once(states, settings)
+    compile_ahead(one_round, (keys, states), shared, n_places=at_once, data=stage.rows, settings=settings)
+
+
 def move_until_forgotten(
     once: Callable[[jax.Array, Any], tuple[Any, float]],
     values: Callable[[Any], Sequence[ArrayLike]],
@@ -152,9 +162,14 @@ def _move_all(
 ) -> tuple[State, float]:
     """Make a move of one particle with all."""
     keys = split_among(key, len(states.products))
-    n_places = states.particle.offsets.shape[1] // settings.n_parts + (FUNCTIONS if settings.n_parts > 1 else 0)
-    states, accepted = map_with_features(step, (keys, states), shared, n_places=n_places, data=data, settings=settings)
+    at_once = _places_at_once(states, settings)
+    states, accepted = map_with_features(step, (keys, states), shared, n_places=at_once, data=data, settings=settings)
     return states, float(np.asarray(accepted).mean())
+
+
+def _places_at_once(states: State, settings: Settings) -> int:
+    """How many features a move holds."""
+    return states.particle.offsets.shape[1] // settings.n_parts + (FUNCTIONS if settings.n_parts > 1 else 0)
 
 
 def make_round(n_parts: int) -> Callable[..., tuple[State, jax.Array]]:

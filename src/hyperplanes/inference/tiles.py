@@ -6,7 +6,7 @@ nor, on a CPU, the memory budget, which only holds threads back.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -74,6 +74,40 @@ def map_with_features(
     return map_particles(function, per_particle, shared, tile=tile, n_threads=n_threads, devices=devices)
 
 
+def compile_ahead(
+    function: Callable[..., Any],
+    per_particle: tuple[Any, ...],
+    shared: tuple[Any, ...],
+    *,
+    n_places: int,
+    data: Data,
+    settings: Settings,
+) -> None:
+    """Start to compile what `map_with_features` will run, in a thread of its own, and return at once.
+
+    XLA compiles without Python's lock, so that other programs are traced, compiled and run meanwhile. Arguments are
+    those of `map_with_features`; of arrays of each particle the shapes suffice. Accelerators that share the work have a
+    program each, which is left to when they need it.
+    """
+    devices = find_devices(settings.device)
+    if len(devices) > 1:
+        return
+    tile = tile_size(data, n_places, len(jax.tree.leaves(per_particle)[0]), settings.memory_budget)
+    dealt = jax.eval_shape(_deal_out, per_particle, tile)
+
+    def compile_program() -> None:
+        with computing_on(devices[0]):
+            _run_batch.lower(function, 0, dealt, shared).compile()
+
+    thread = ThreadPoolExecutor(1)
+    _being_compiled[function] = thread.submit(compile_program)
+    thread.shutdown(wait=False)
+
+
+_being_compiled: dict[Callable[..., Any], Future[None]] = {}
+"""By function, so that who needs a program that is being compiled waits for it instead of compiling it again."""
+
+
 def map_particles(
     function: Callable[..., Any],
     per_particle: tuple[Any, ...],
@@ -101,6 +135,9 @@ def map_particles(
     n_particles = len(jax.tree.leaves(per_particle)[0])
     dealt = _deal_out(per_particle, tile)
     arguments = [(dealt, shared)] if len(devices) == 1 else [jax.device_put((dealt, shared), on) for on in devices]
+
+    if function in _being_compiled:
+        _being_compiled.pop(function).result()
 
     def run(batch: int) -> Any:
         number = batch % len(devices)

@@ -3,6 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.tiles import (
     CACHE_BYTES,
     LARGEST_TILE,
@@ -14,7 +15,6 @@ from hyperplanes.inference.tiles import (
     map_with_features,
     tile_size,
 )
-from hyperplanes.inference.settings import Settings
 from hyperplanes.model import Data
 
 

@@ -20,10 +20,10 @@ import numpy as np
 from sklearn.datasets import make_friedman1
 
 from hyperplanes.inference.fit import lay_out
-from hyperplanes.inference.tiles import COMPILER_OPTIONS
 from hyperplanes.model import Data, Prior, make_data
 from hyperplanes.model.likelihoods import Bernoulli, Multinomial, Unknowns, draw_unknowns, functions_of
 from hyperplanes.moves import Visits, collapsed_round, compound_round
+from hyperplanes.programs import COMPILER_OPTIONS
 
 N_ROWS, N_COLUMNS, N_HYPERPLANES, N_PLACES, TILE, N_REPEATS = 2000, 10, 10, 16, 8, 7
 Likelihood = Bernoulli | Multinomial

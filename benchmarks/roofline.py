@@ -18,13 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from hyperplanes.experiments.simulate import simulate
-from hyperplanes.inference.tiles import COMPILER_OPTIONS, tile_size
+from hyperplanes.inference.tiles import tile_size
 from hyperplanes.model import Data, draw_prior, make_data, paper_prior
 from hyperplanes.model.features import EXACT
 from hyperplanes.moves import State, collapsed_round, make_state
 from hyperplanes.moves.candidates import N_CANDIDATES, N_GUESSES, N_REFINEMENTS
 from hyperplanes.moves.langevin import STEPS_A_VISIT
 from hyperplanes.moves.rounds import UNITS_A_CANDIDATE
+from hyperplanes.programs import COMPILER_OPTIONS
 from sampler import CASES
 
 EXPONENT = 0.1

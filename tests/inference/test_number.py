@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 
 from hyperplanes.inference import Settings, fit
 from hyperplanes.inference.fit import FIRST_PLACES
-from hyperplanes.inference.tiles import COMPILER_OPTIONS
 from hyperplanes.model import Data, Prior, cross_products, draw_prior, gaussian, is_present, make_data, paper_prior
+from hyperplanes.programs import COMPILER_OPTIONS
 from p_values import LEVEL
 
 N_PRIOR_DRAWS = 100_000

@@ -13,11 +13,11 @@ from hyperplanes.inference import Settings, fit
 from hyperplanes.inference import stages as staging
 from hyperplanes.inference.fit import timed
 from hyperplanes.inference.stages import Stage, stages, with_products
-from hyperplanes.inference.tiles import QUICK_TO_COMPILE
 from hyperplanes.model import Prior, cross_products, gaussian, make_data
 from hyperplanes.model import data as layout
 from hyperplanes.model.prior import draw_prior
 from hyperplanes.moves import State
+from hyperplanes.programs import QUICK_TO_COMPILE
 from p_values import LEVEL
 
 N_ROWS = 50

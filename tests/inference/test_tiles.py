@@ -3,13 +3,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.tiles import (
     CACHE_BYTES,
     LARGEST_TILE,
     LARGEST_TILE_BYTES,
     SMALLEST_TILE,
     affordable_threads,
+    compile_ahead,
     map_particles,
+    map_with_features,
     tile_size,
 )
 from hyperplanes.model import Data
@@ -31,6 +34,24 @@ def test_every_particle_is_mapped_once_and_in_order(n_particles, tile, n_threads
     np.testing.assert_allclose(mapped["vector"], 3 * vectors + np.arange(n_particles)[:, None], rtol=1e-14)
     np.testing.assert_array_equal(mapped["number"], np.arange(n_particles) - 0.5)
     assert mapped["vector"].dtype == np.float64
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_what_was_compiled_ahead_is_not_compiled_again(ahead, caplog):
+    """A program of its own each time; the thread that compiles ahead does not log it."""
+    values, factor = jnp.arange(6.0), np.float32(2.0)
+    rest = {"n_places": 3, "data": blocks_of(1, 64), "settings": Settings(n_hyperplanes=1, n_particles=6)}
+
+    def scale(one: jax.Array, factor: jax.Array) -> jax.Array:
+        return factor * one
+
+    if ahead:
+        compile_ahead(scale, (jax.ShapeDtypeStruct(values.shape, values.dtype),), (factor,), **rest)
+    with jax.log_compiles():
+        mapped = map_with_features(scale, (values,), (factor,), **rest)
+    np.testing.assert_array_equal(mapped, 2 * np.arange(6))
+    compiled = any("_run_batch" in record.getMessage() and "XLA" in record.getMessage() for record in caplog.records)
+    assert compiled is not ahead
 
 
 def blocks_of(n_blocks: int, block: int) -> Data:

@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from hyperplanes.inference.tiles import COMPILER_OPTIONS, QUICK_TO_COMPILE
 from hyperplanes.model import Data, Particle, Prior, draw_prior, is_present, make_data, paper_prior
 from hyperplanes.moves import Move, make_state
+from hyperplanes.programs import COMPILER_OPTIONS, QUICK_TO_COMPILE
 
 
 @dataclass(frozen=True, eq=False)

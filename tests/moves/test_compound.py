@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from joint import COMPILER_OPTIONS, UNKNOWN_NUMBER, function_values
 
-from hyperplanes.inference.tiles import QUICK_TO_COMPILE
 from hyperplanes.model import Data, Particle, Prior, draw_prior, is_present, make_data
 from hyperplanes.model.likelihoods import Bernoulli, Likelihood, Multinomial, Student, Unknowns, Varying
 from hyperplanes.moves import Visits, collapsed_round, compound_round, superposed_round
+from hyperplanes.programs import QUICK_TO_COMPILE
 from p_values import LEVEL, same_distribution_p_value
 
 N_PRIOR = 100_000

@@ -13,7 +13,6 @@ import hyperplanes
 import small_fits
 from golden_models import FOLDER
 from hyperplanes import Prior
-from hyperplanes.inference.tiles import QUICK_TO_COMPILE
 from hyperplanes.model import draw_prior
 from hyperplanes.plotting import (
     new_figure,
@@ -28,6 +27,7 @@ from hyperplanes.plotting import (
 )
 from hyperplanes.plotting.canvas import LONGEST_NAME, plain
 from hyperplanes.plotting.inference import prior_and_posterior
+from hyperplanes.programs import QUICK_TO_COMPILE
 
 
 @pytest.fixture

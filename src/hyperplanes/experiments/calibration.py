@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from hyperplanes.inference import Settings, fit
-from hyperplanes.inference.tiles import COMPILER_OPTIONS, QUICK_TO_COMPILE
 from hyperplanes.model import Data, Particle, Prior, draw_prior, make_data, paper_prior, with_places
 from hyperplanes.moves import Move, State, make_state
+from hyperplanes.programs import COMPILER_OPTIONS, QUICK_TO_COMPILE
 
 Floats = NDArray[np.float64]
 

@@ -13,11 +13,11 @@ from scipy.special import log_expit, log_softmax
 
 from hyperplanes.experiments.calibration import Floats, ranks
 from hyperplanes.inference import Posterior, Settings, fit
-from hyperplanes.inference.tiles import QUICK_TO_COMPILE
 from hyperplanes.model import Prior
 from hyperplanes.model.likelihoods import Bernoulli, Likelihood, Multinomial, Student, Varying, draw_unknowns
 from hyperplanes.model.likelihoods.varying import LARGEST_SPREAD
 from hyperplanes.model.prediction import function_values
+from hyperplanes.programs import QUICK_TO_COMPILE
 
 LIKELIHOODS: dict[str, Likelihood] = {
     "bernoulli": Bernoulli(),

@@ -26,6 +26,7 @@ from hyperplanes.model.likelihoods import Likelihood, Student, Unknowns
 from hyperplanes.model.likelihoods.rows import values
 from hyperplanes.model.likelihoods.varying import bounded
 from hyperplanes.moves import Visits, compound_round
+from hyperplanes.programs import COMPILER_OPTIONS, split_among
 
 SHARES: dict[type[Any], float] = {Student: 0.95}
 OTHER_SHARE = 0.85
@@ -51,7 +52,7 @@ def compound_sampler(stage: Stage, prior: Prior, settings: Settings, likelihood:
             unknowns = with_room(unknowns, prior.n_permanent)
         data, exponent = stage.at(exponent)
         shared = (
-            jnp.float64(exponent),
+            np.float64(exponent),
             data,
             prior,
             spread_prior(prior),
@@ -63,7 +64,7 @@ def compound_sampler(stage: Stage, prior: Prior, settings: Settings, likelihood:
         )
 
         def once(key: jax.Array, unknowns: Unknowns) -> tuple[Unknowns, float]:
-            keys = jax.random.split(key, len(unknowns.degrees))
+            keys = split_among(key, len(unknowns.degrees))
             moved, accepted = _map(one_round, (keys, unknowns), shared, data, settings)
             return moved, float(np.mean(accepted, axis=0).min())  # either network of varying noise may be stuck
 
@@ -112,7 +113,7 @@ def _mean_number(particle: Particle, n_permanent: int = 0) -> jax.Array:
     return jnp.asarray(max(1, int(np.ceil(np.mean(numbers)))))
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=COMPILER_OPTIONS)
 def _mean_spread(unknowns: Unknowns, data: Data) -> jax.Array:
     """Mean spread of some particles at every row, (n_blocks, block); zero where the spread does not vary."""
     total = jnp.zeros_like(data.response)
@@ -127,7 +128,7 @@ def _mean_spread(unknowns: Unknowns, data: Data) -> jax.Array:
     return total / len(some.offsets)
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=COMPILER_OPTIONS)
 def _probe(unknowns: Unknowns, *, probes: Data) -> tuple[jax.Array, ...]:
     """Functions of the particles at some rows, (n_particles, n_outputs x N_PROBES), and the spread if there is one."""
 

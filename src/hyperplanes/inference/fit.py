@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,16 +18,16 @@ from hyperplanes.inference.compilation import keep_compiled_programs
 from hyperplanes.inference.compound import compound_sampler
 from hyperplanes.inference.devices import computing_on, find_devices
 from hyperplanes.inference.posterior import Network, Posterior, Progress, Trace
-from hyperplanes.inference.samplers import SAMPLERS, Sampler
+from hyperplanes.inference.samplers import SAMPLERS, Sampler, compile_round_ahead
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.stages import Stage, stages, with_products
-from hyperplanes.inference.tiles import QUICK_TO_COMPILE
 from hyperplanes.model import Data, Particle, Prior, draw_prior, gaussian, is_present, make_data, spread_prior
 from hyperplanes.model.data import Floats, weighted_covariance
 from hyperplanes.model.hardware import default_device
 from hyperplanes.model.likelihoods import Likelihood, Unknowns, draw_unknowns
 from hyperplanes.model.prior import DEVIATIONS, above_rounding, lay_out_linear_term
 from hyperplanes.moves import State
+from hyperplanes.programs import QUICK_TO_COMPILE, split, split_among
 
 Observer = Callable[[Progress], None]
 
@@ -94,8 +95,10 @@ def fit(
     device = find_devices(settings.device)[0]
     with computing_on(device):
         data = make_data(rows - center, response, weights)
-        key_prior, key_anneal = jax.random.split(key)
+        key_prior, key_anneal = split(key)
         all_stages = stages(data, settings)
+        if likelihood is None and settings.sampler == "auto":
+            compile_round_ahead(*_shapes_of_states(key_prior, data, prior, settings), all_stages[0], prior, settings)
         first = smc.begin(draw_states(key_prior, all_stages[0].rows, prior, settings, likelihood))
         at = Standing(first, device.platform)
         if checkpoint is not None:
@@ -153,11 +156,24 @@ def draw_states(
     key: jax.Array, data: Data, prior: Prior, settings: Settings, likelihood: Likelihood | None = None
 ) -> State | Unknowns:
     """Draw particles from the prior, with their cross products where coefficients are integrated out."""
-    keys = jax.random.split(key, settings.n_particles)
-    unknown_number = settings.n_hyperplanes is None
-    n_places = settings.n_hyperplanes or first_places(settings.n_parts)
-    drawn = _draw(keys, prior, n_places, data.n_columns, data.inputs.dtype, unknown_number, likelihood)
+    keys = split_among(key, settings.n_particles)
+    drawn = _draw(keys, prior, *_places(data, settings), likelihood)
     return drawn if isinstance(drawn, Unknowns) else with_products(State(drawn, jnp.zeros(())), data, settings)
+
+
+def _shapes_of_states(key: jax.Array, data: Data, prior: Prior, settings: Settings) -> tuple[Any, State]:
+    """Shapes of keys and of states, one of each for every particle, without drawing any."""
+    keys: Any = jax.eval_shape(split_among, key, settings.n_particles)
+    drawn: Any = jax.eval_shape(_draw, keys, prior, *_places(data, settings), None)
+    n_particles, n_places = drawn.offsets.shape
+    products: Any = jax.eval_shape(lambda: jnp.zeros((n_particles, n_places + 2, n_places + 2)))
+    return keys, State(drawn, products)
+
+
+def _places(data: Data, settings: Settings) -> tuple[int, int, DTypeLike, bool]:
+    """Places for hyperplanes, their columns and type, and whether any number of places may be taken."""
+    n_places = settings.n_hyperplanes or first_places(settings.n_parts)
+    return n_places, data.n_columns, data.inputs.dtype, settings.n_hyperplanes is None
 
 
 @partial(jax.jit, static_argnums=(2, 3, 4, 5, 6), compiler_options=QUICK_TO_COMPILE)
@@ -203,6 +219,12 @@ def _take_places(particle: Particle, order: jax.Array) -> Particle:
         coefficients=jnp.column_stack([particle.coefficients[:, 0], units]),
         attends=jnp.take_along_axis(attends, order[:, :, None], axis=1),
     )
+
+
+@partial(jax.jit, compiler_options=QUICK_TO_COMPILE)
+def _from_origin(particle: Particle, center: Floats) -> jax.Array:
+    """Offsets of hyperplanes that were laid out around a centre."""
+    return particle.offsets + particle.normals @ center.astype(particle.normals.dtype)
 
 
 def first_places(n_parts: int) -> int:
@@ -261,7 +283,7 @@ def _network(state: State, center: Floats, prior: Prior) -> Network:
     particle, products = without_empty_places(state.particle), state.products
     return Network(
         normals=np.asarray(particle.normals),
-        offsets=np.asarray(particle.offsets + particle.normals @ center.astype(particle.normals.dtype)),
+        offsets=np.asarray(_from_origin(particle, center)),
         coefficients=np.asarray(particle.coefficients),
         coefficient_variance=np.asarray(particle.coefficient_variance),
         intensity=np.asarray(particle.intensity),

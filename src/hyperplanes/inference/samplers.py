@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from hyperplanes import smc
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.stages import Stage, with_products
-from hyperplanes.inference.tiles import map_with_features
+from hyperplanes.inference.tiles import compile_ahead, map_with_features
 from hyperplanes.model import Data, Particle, Prior, gaussian, lift, relu_features, with_places
 from hyperplanes.model.features import EXACT
 from hyperplanes.moves import (
@@ -26,6 +26,7 @@ from hyperplanes.moves import (
     superposed_round,
     sweep_output_layer,
 )
+from hyperplanes.programs import COMPILER_OPTIONS, split, split_among
 
 SHARE = 0.65
 """Conditional effective share of the particles in one step, see docs/method.md."""
@@ -82,7 +83,7 @@ def paper_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler:
         return lambda exponents: (exponents - exponent)[:, None] * log_likelihoods
 
     def move(key: jax.Array, states: State, exponent: float) -> tuple[State, float]:
-        return _move_all(paper_step, key, states, (jnp.float64(exponent), data, prior), data, settings)
+        return _move_all(paper_step, key, states, (np.float64(exponent), data, prior), data, settings)
 
     return Sampler(path, move, make_schedule(stage, settings, PAPER_SHARE), scheme="multinomial", resample_below=1.0)
 
@@ -102,7 +103,7 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
         data, exponent = stage.at(exponent)
         if stage.n_known:
             states = with_products(states, data, settings)  # those of the last step had other weights of rows
-        shared = (jnp.float64(exponent), data, prior, jnp.asarray(_mean_active(states, prior.n_permanent)))
+        shared = (np.float64(exponent), data, prior, _mean_active(states, prior.n_permanent))
 
         def once(key: jax.Array, states: State) -> tuple[State, float]:
             return _move_all(one_round, key, states, shared, data, settings)
@@ -115,6 +116,16 @@ def collapsed_sampler(stage: Stage, prior: Prior, settings: Settings) -> Sampler
     return Sampler(path, move, schedule, scheme="systematic", resample_below=0.75)
 
 
+def compile_round_ahead(keys: jax.Array, states: State, stage: Stage, prior: Prior, settings: Settings) -> None:
+    """Start to compile what `collapsed_sampler` will move such states with, of which the shapes suffice.
+
+    It takes longer than all else that a first fit compiles, and needs nothing of what that computes.
+    """
+    one_round = make_numbered_round(settings.n_parts, settings.n_hyperplanes is None)
+    shared, at_once = (np.float64(1.0), stage.rows, prior, 1), _places_at_once(states, settings)
+    compile_ahead(one_round, (keys, states), shared, n_places=at_once, data=stage.rows, settings=settings)
+
+
 def move_until_forgotten(
     once: Callable[[jax.Array, Any], tuple[Any, float]],
     values: Callable[[Any], Sequence[ArrayLike]],
@@ -124,7 +135,7 @@ def move_until_forgotten(
 ) -> tuple[Any, float]:
     """Make rounds until all functions, of each of which there are some values, have forgotten where they were."""
     before, shares = values(states), []
-    for key_round in jax.random.split(key, MOST_ROUNDS)[: 1 if schedule.hurry > HURRIED else MOST_ROUNDS]:
+    for key_round in split(key, MOST_ROUNDS)[: 1 if schedule.hurry > HURRIED else MOST_ROUNDS]:
         states, accepted = once(key_round, states)
         shares.append(accepted)
         if all(correlation(*pair) < FORGOTTEN for pair in zip(before, values(states), strict=True)):
@@ -150,10 +161,15 @@ def _move_all(
     settings: Settings,
 ) -> tuple[State, float]:
     """Make a move of one particle with all."""
-    keys = jax.random.split(key, len(states.products))
-    n_places = states.particle.offsets.shape[1] // settings.n_parts + (FUNCTIONS if settings.n_parts > 1 else 0)
-    states, accepted = map_with_features(step, (keys, states), shared, n_places=n_places, data=data, settings=settings)
+    keys = split_among(key, len(states.products))
+    at_once = _places_at_once(states, settings)
+    states, accepted = map_with_features(step, (keys, states), shared, n_places=at_once, data=data, settings=settings)
     return states, float(np.asarray(accepted).mean())
+
+
+def _places_at_once(states: State, settings: Settings) -> int:
+    """How many features a move holds."""
+    return states.particle.offsets.shape[1] // settings.n_parts + (FUNCTIONS if settings.n_parts > 1 else 0)
 
 
 def make_round(n_parts: int) -> Callable[..., tuple[State, jax.Array]]:
@@ -195,7 +211,7 @@ def _mean_active(states: State, n_permanent: int) -> int:
     return max(1, int(np.ceil(np.mean(np.sum(diagonals > 0, axis=1)))))
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=COMPILER_OPTIONS)
 def _function_values(states: State, exponent: jax.Array | float, data: Data, prior: Prior) -> jax.Array:
     """Functions of the particles at some rows, with the coefficients at their mean: (n_particles, N_PROBES).
 
@@ -228,7 +244,7 @@ def correlation(before: ArrayLike, after: ArrayLike) -> float:
     return float(np.sum(first * second) / spread) if spread > 0 else 0.0
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=COMPILER_OPTIONS)
 def _log_likelihoods(states: State, data: Data) -> jax.Array:
     def one(state: State) -> jax.Array:
         particle, products = state

@@ -6,7 +6,7 @@ nor, on a CPU, the memory budget, which only holds threads back.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from hyperplanes.inference.devices import computing_on, find_devices
 from hyperplanes.inference.settings import Settings
 from hyperplanes.model import Data
 from hyperplanes.model.hardware import on_cpu
+from hyperplanes.programs import COMPILER_OPTIONS, QUICK_TO_COMPILE
 
 CACHE_BYTES = 2**21
 LARGEST_TILE_BYTES = 2**26
@@ -27,12 +28,6 @@ FEWEST_BATCHES = 8
 """Batches that the tiles are dealt out in where there are as many, whatever the number of threads."""
 MOST_TILES = 8
 """Tiles in a batch: a call costs a fifth of a millisecond, and time in one call grows faster than its tiles."""
-OLD_EMITTERS = {"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {}
-"""XLA's older way to write kernels for a CPU compiles in 60% of the time, and they run as fast; it went with 0.11."""
-QUICK_TO_COMPILE = {"xla_backend_optimization_level": 0, **OLD_EMITTERS}
-"""For programs that only copy, or that run once."""
-COMPILER_OPTIONS = {"xla_backend_optimization_level": 1, **OLD_EMITTERS}
-"""Compiles in two thirds of the time; the work is in matrix products, which run as fast."""
 
 
 def tile_size(data: Data, n_hyperplanes: int, n_particles: int, memory_budget: int, n_devices: int = 1) -> int:
@@ -79,6 +74,40 @@ def map_with_features(
     return map_particles(function, per_particle, shared, tile=tile, n_threads=n_threads, devices=devices)
 
 
+def compile_ahead(
+    function: Callable[..., Any],
+    per_particle: tuple[Any, ...],
+    shared: tuple[Any, ...],
+    *,
+    n_places: int,
+    data: Data,
+    settings: Settings,
+) -> None:
+    """Start to compile what `map_with_features` will run, in a thread of its own, and return at once.
+
+    XLA compiles without Python's lock, so that other programs are traced, compiled and run meanwhile. Arguments are
+    those of `map_with_features`; of arrays of each particle the shapes suffice. Accelerators that share the work have a
+    program each, which is left to when they need it.
+    """
+    devices = find_devices(settings.device)
+    if len(devices) > 1:
+        return
+    tile = tile_size(data, n_places, len(jax.tree.leaves(per_particle)[0]), settings.memory_budget)
+    dealt = jax.eval_shape(_deal_out, per_particle, tile)
+
+    def compile_program() -> None:
+        with computing_on(devices[0]):
+            _run_batch.lower(function, 0, dealt, shared).compile()
+
+    thread = ThreadPoolExecutor(1)
+    _being_compiled[function] = thread.submit(compile_program)
+    thread.shutdown(wait=False)
+
+
+_being_compiled: dict[Callable[..., Any], Future[None]] = {}
+"""By function, so that who needs a program that is being compiled waits for it instead of compiling it again."""
+
+
 def map_particles(
     function: Callable[..., Any],
     per_particle: tuple[Any, ...],
@@ -106,6 +135,9 @@ def map_particles(
     n_particles = len(jax.tree.leaves(per_particle)[0])
     dealt = _deal_out(per_particle, tile)
     arguments = [(dealt, shared)] if len(devices) == 1 else [jax.device_put((dealt, shared), on) for on in devices]
+
+    if (compilation := _being_compiled.pop(function, None)) is not None:
+        compilation.result()
 
     def run(batch: int) -> Any:
         number = batch % len(devices)

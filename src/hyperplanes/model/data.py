@@ -78,14 +78,15 @@ def make_data(
     covariance = weighted_covariance(rows, weights)
     variances, axes = np.linalg.eigh(covariance)
     factors = (np.sqrt(np.maximum(variances, 0.0)) * axes).T[-N_FACTORS:]
-    return Data(
-        inputs=jnp.asarray(blocks[:, :-1]),
-        response=jnp.asarray(blocks[:, -1]),
-        n_rows=jnp.asarray(weights.sum(), dtype=jnp.float64),
-        covariance=jnp.asarray(covariance),
-        factors=jnp.asarray(factors),
-        noise=jnp.asarray(np.maximum(np.diagonal(covariance) - np.sum(factors**2, axis=0), 0.0)),
-    )
+    fields = {
+        "inputs": blocks[:, :-1],
+        "response": blocks[:, -1],
+        "n_rows": weights.sum(),
+        "covariance": covariance,
+        "factors": factors,
+        "noise": np.maximum(np.diagonal(covariance) - np.sum(factors**2, axis=0), 0.0),
+    }
+    return Data(**jax.device_put(fields))
 
 
 def blocks_of(data: Data, start: int, stop: int) -> Data:

@@ -1,11 +1,13 @@
 """Annealed sequential Monte Carlo: weigh, resample, move (Algorithm 2 of the paper, in the right order)."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+from hyperplanes.programs import QUICK_TO_COMPILE, fold_in, split
 from hyperplanes.smc.genealogy import Indices
 from hyperplanes.smc.lag import measure_lag
 from hyperplanes.smc.resampling import resample
@@ -99,7 +101,7 @@ def step(
         Steps taken before.
     """
     particles, log_weights, start, log_evidence, first_ancestors = population
-    key_resample, key_move = jax.random.split(key)
+    key_resample, key_move = split(key)
     from_here = path(particles, start)
 
     def log_increments(exponents: Floats) -> Floats:
@@ -161,7 +163,7 @@ def anneal(
         See `step`.
     """
     while population.exponent < 1.0:
-        key_step = jax.random.fold_in(key, n_taken)
+        key_step = fold_in(key, n_taken)
         population, info = step(key_step, population, path, move, n_taken=n_taken, **options)
         n_taken += 1
         yield population, info
@@ -180,6 +182,6 @@ def _without_nan(particles: Any, log_weights: Floats) -> tuple[Any, Floats, int]
     return _select(particles, np.where(lost, heaviest, np.arange(len(lost)))), normalise(kept), int(lost.sum())
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=QUICK_TO_COMPILE)
 def _select(particles: Any, indices: Indices) -> Any:
     return jax.tree.map(lambda leaf: leaf[indices], particles)

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperplanes.programs import QUICK_TO_COMPILE
 from hyperplanes.smc.weights import Floats
 
 RESAMPLERS = ("multinomial", "systematic")
@@ -16,7 +17,12 @@ def resample(key: jax.Array, log_weights: Floats, scheme: str) -> NDArray[np.int
     """Indices of the particles that survive, as many as there are weights."""
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    return np.asarray(resampler(scheme)(key, weights, num_samples=len(weights)), dtype=np.int64)
+    return np.asarray(_resample(key, weights, scheme), dtype=np.int64)
+
+
+@partial(jax.jit, static_argnums=2, compiler_options=QUICK_TO_COMPILE)
+def _resample(key: jax.Array, weights: jax.Array, scheme: str) -> jax.Array:
+    return resampler(scheme)(key, weights, num_samples=len(weights))
 
 
 @cache
@@ -27,4 +33,5 @@ def resampler(scheme: str) -> Callable[..., jax.Array]:
     # At the top this import would claim the accelerator of whoever imports the library.
     from blackjax.smc import resampling
 
-    return partial(jax.jit, static_argnames="num_samples")(getattr(resampling, scheme))
+    scheme_of_blackjax: Callable[..., jax.Array] = getattr(resampling, scheme)
+    return scheme_of_blackjax

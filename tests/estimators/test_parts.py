@@ -9,7 +9,7 @@ import pytest
 from hyperplanes import Prior
 from hyperplanes.estimators.family import Family
 from hyperplanes.estimators.parts import Rows, fit_part, fit_parts
-from hyperplanes.inference import Settings
+from hyperplanes.inference import Settings, error_of_sum
 
 N_ROWS = 240
 
@@ -72,9 +72,14 @@ def test_a_part_is_the_fit_of_its_rows_alone(rows, decomposed):
 
 def test_the_evidence_of_the_whole_is_that_of_all_parts(decomposed):
     evidences = [part.log_evidence for part in decomposed.parts_]
-    errors = [part.posterior.log_evidence_error for part in decomposed.parts_]
     assert decomposed.log_evidence_ == pytest.approx(sum(evidences))
-    assert decomposed.log_evidence_error_ == pytest.approx(np.sqrt(np.sum(np.square(errors))))
+    posteriors = [part.posterior for part in decomposed.parts_]
+    assert decomposed.log_evidence_error_ == error_of_sum(posteriors)
+    first, second = (
+        one._replace(log_evidence_error=5.0, log_evidence_bias=bias)
+        for one, bias in zip(posteriors, (3, 4), strict=False)
+    )
+    assert error_of_sum([first, second]) == pytest.approx(np.sqrt(16 + 9 + 7**2))
 
 
 def test_the_number_of_hyperplanes_is_that_of_all_parts(decomposed):

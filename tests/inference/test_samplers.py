@@ -4,7 +4,7 @@ import pytest
 from some_particles import N_PLACES, functions_of, make_particles
 
 from hyperplanes.inference import samplers
-from hyperplanes.inference.fit import draw_states
+from hyperplanes.inference.fit import draw_states, fit
 from hyperplanes.inference.samplers import (
     FULL,
     MOST_ROUNDS,
@@ -18,6 +18,28 @@ from hyperplanes.inference.stages import Stage
 from hyperplanes.model import Data, Prior, gaussian, make_data, paper_prior
 from hyperplanes.moves import State, make_state
 from hyperplanes.smc import AdaptiveSchedule
+
+
+@pytest.mark.parametrize(("n_hyperplanes", "n_parts"), [(2, 1), (None, 1), (4, 2)])
+def test_the_round_that_is_compiled_ahead_is_the_one_that_is_run(n_hyperplanes, n_parts, monkeypatch, key, rng):
+    """Another type of one argument would be another program."""
+    ahead, run = [], []
+
+    def recording(calls, otherwise):
+        def call(function, per_particle, shared, **rest):
+            kinds = jax.tree.map(lambda leaf: str(jax.api_util.shaped_abstractify(leaf)), (per_particle, shared))
+            calls.append((function, kinds, rest["n_places"]))
+            return otherwise(function, per_particle, shared, **rest)
+
+        return call
+
+    monkeypatch.setattr(samplers, "compile_ahead", recording(ahead, lambda *_, **__: None))
+    monkeypatch.setattr(samplers, "map_with_features", recording(run, samplers.map_with_features))
+    settings = Settings(n_hyperplanes, n_parts=n_parts, n_particles=4, n_steps=1)
+    fit(
+        key, rng.normal(size=(20, 2)), rng.normal(size=20), rng.uniform(1, 2, size=20), prior=Prior(), settings=settings
+    )
+    assert ahead == run[:1]
 
 
 def test_correlation_of_what_stays_moves_and_never_varies(rng):

@@ -1,3 +1,5 @@
+import threading
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -52,6 +54,21 @@ def test_what_was_compiled_ahead_is_not_compiled_again(ahead, caplog):
     np.testing.assert_array_equal(mapped, 2 * np.arange(6))
     compiled = any("_run_batch" in record.getMessage() and "XLA" in record.getMessage() for record in caplog.records)
     assert compiled is not ahead
+
+
+def test_what_fails_ahead_is_tried_again():
+    """Where the memory of two compilations at once was too much, say."""
+    rest = {"n_places": 3, "data": blocks_of(1, 64), "settings": Settings(n_hyperplanes=1, n_particles=6)}
+    main = threading.current_thread()
+
+    def fail_elsewhere(one: jax.Array) -> jax.Array:
+        if threading.current_thread() is not main:
+            raise MemoryError
+        return 2 * one
+
+    values = jnp.arange(6.0)
+    compile_ahead(fail_elsewhere, (jax.ShapeDtypeStruct(values.shape, values.dtype),), (), **rest)
+    np.testing.assert_array_equal(map_with_features(fail_elsewhere, (values,), (), **rest), 2 * np.arange(6))
 
 
 def blocks_of(n_blocks: int, block: int) -> Data:

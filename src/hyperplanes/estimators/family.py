@@ -10,11 +10,11 @@ from hyperplanes.model.likelihoods import Bernoulli, Likelihood, Multinomial, St
 WORTH = 0.02
 """Nats a row by which the evidence of another likelihood has to be above that of the simplest, to be taken: less is not
 worth the time."""
-SURE = 3.0
-"""Standard errors of the difference by which it has to be above, too: evidences of few rows err by more than that."""
+SURE = 2.0
+"""Errors of the difference by which it has to be above, too."""
 
 LogEvidences: TypeAlias = dict[str, tuple[float, float]]
-"""Of each likelihood that was tried, the simplest first: log evidence and its standard error."""
+"""Of each likelihood that was tried, the simplest first: log evidence and its error."""
 
 NOISES: Mapping[str, Likelihood | None] = MappingProxyType(
     {"constant": None, "varying": Varying(), "student": Student()}

@@ -29,7 +29,7 @@ from hyperplanes.estimators.saving import save
 from hyperplanes.estimators.scaling import Floats, Scaler
 from hyperplanes.estimators.tables import Table, read_inputs
 from hyperplanes.files.container import File
-from hyperplanes.inference import SAMPLERS, Posterior, Settings, Subdomains
+from hyperplanes.inference import SAMPLERS, Posterior, Settings, Subdomains, error_of_sum
 from hyperplanes.model import Prior
 
 RandomState: TypeAlias = int | np.random.RandomState | None
@@ -211,7 +211,7 @@ class HyperplaneProcess(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lea
                 "parts_": parts,
                 "n_hyperplanes_": summarise_number(*posteriors),
                 "log_evidence_": float(np.sum([part.log_evidence for part in parts])),
-                "log_evidence_error_": float(np.linalg.norm([one.log_evidence_error for one in posteriors])),
+                "log_evidence_error_": error_of_sum(posteriors),
                 "diagnostics_": diagnostics,
             }
             | classes

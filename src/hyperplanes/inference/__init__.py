@@ -5,7 +5,7 @@ from hyperplanes.inference.checkpoint import Checkpoint, CheckpointError, Checkp
 from hyperplanes.inference.devices import find_devices, predicting_on
 from hyperplanes.inference.fit import Observer, fit
 from hyperplanes.inference.mcmc import Chain, run_chain
-from hyperplanes.inference.posterior import Network, Posterior, Progress, Trace
+from hyperplanes.inference.posterior import Network, Posterior, Progress, Trace, error_of_sum
 from hyperplanes.inference.samplers import SAMPLERS
 from hyperplanes.inference.settings import Settings
 from hyperplanes.inference.subdomains import Subdomains, balanced_subdomains, even_subdomains
@@ -25,6 +25,7 @@ __all__ = [
     "Trace",
     "average",
     "balanced_subdomains",
+    "error_of_sum",
     "even_subdomains",
     "find_devices",
     "fit",

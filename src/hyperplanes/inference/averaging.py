@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from hyperplanes import smc
-from hyperplanes.inference.posterior import Floats, Posterior
+from hyperplanes.inference.posterior import Floats, Posterior, error_of_sum
 from hyperplanes.model import Prior
 from hyperplanes.model.prediction import function_values
 
@@ -59,7 +59,8 @@ def average(
         n_permanent=sum(each.n_permanent for each in equal),
         n_singular=sum(each.n_singular for each in equal),
         log_evidence=float(logsumexp([each.log_evidence for each in equal]) - np.log(len(equal))),
-        log_evidence_error=float(np.linalg.norm([each.log_evidence_error for each in equal]) / len(equal)),
+        log_evidence_error=error_of_sum(equal) / len(equal),
+        log_evidence_bias=float(np.mean([each.log_evidence_bias for each in equal])),
     )
     errors = _squared_errors(averaged, inputs, response, row_weights, max_bytes)
     shape = prior.noise_shape + 0.5 * float(np.sum(row_weights))

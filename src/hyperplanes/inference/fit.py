@@ -97,7 +97,7 @@ def fit(
         data = make_data(rows - center, response, weights)
         key_prior, key_anneal = split(key)
         all_stages = stages(data, settings)
-        if likelihood is None and settings.sampler == "auto":
+        if likelihood is None and settings.sampler == "auto" and checkpoint is None:  # which may go on from elsewhere
             compile_round_ahead(*_shapes_of_states(key_prior, data, prior, settings), all_stages[0], prior, settings)
         first = smc.begin(draw_states(key_prior, all_stages[0].rows, prior, settings, likelihood))
         at = Standing(first, device.platform)
@@ -248,6 +248,7 @@ def _posterior(
     settings: Settings,
 ) -> Posterior:
     states, log_evidence = population.particles, population.log_evidence
+    bias = float(np.sqrt(smc.squared_bias([step.lag for step in steps], [step.lag_variance for step in steps])))
     n_singular, degrees, spread = 0, None, None
     if isinstance(states, State):
         outputs = [states]
@@ -269,7 +270,8 @@ def _posterior(
         noise_variance=np.asarray(outputs[0].particle.noise_variance),
         log_weights=population.log_weights,
         log_evidence=log_evidence + len(outputs) * _log_start(prior, settings),
-        log_evidence_error=float(np.sqrt(_squared_evidence_error(steps))),
+        log_evidence_error=float(np.hypot(np.sqrt(_evidence_variance(steps)), bias)),
+        log_evidence_bias=bias,
         trace=Trace(*(np.array([getattr(step, name) for step in steps]) for name in Trace._fields)),
         n_singular=n_singular,
         degrees=degrees,
@@ -293,12 +295,11 @@ def _network(state: State, center: Floats, prior: Prior) -> Network:
     )
 
 
-def _squared_evidence_error(steps: Sequence[smc.Step]) -> float:
-    """Variance of the log evidence and its squared bias; a generation ends with a resampling, the last with the run."""
+def _evidence_variance(steps: Sequence[smc.Step]) -> float:
+    """Variance of the log evidence; a generation ends with a resampling, the last one with the run."""
     weights, ancestors = [], []
     for step in steps[:-1]:
         if step.ancestors is not None:
             weights.append(step.weights)
             ancestors.append(step.ancestors)
-    variance = smc.evidence_variance([*weights, steps[-1].weights], ancestors)
-    return variance + smc.squared_bias([step.lag for step in steps], [step.lag_variance for step in steps])
+    return smc.evidence_variance([*weights, steps[-1].weights], ancestors)

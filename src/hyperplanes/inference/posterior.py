@@ -1,5 +1,6 @@
 """What inference returns."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -101,6 +102,8 @@ class Posterior(NamedTuple):
     """Networks of the outputs after the first, where the response is one of several classes."""
     n_permanent: int = 0
     """How many of the m are the slopes of a linear term, see `model.prior.lay_out_linear_term`."""
+    log_evidence_bias: float = 0.0
+    """How much the log evidence is thought to lack, which its error includes."""
 
     @property
     def n_active_in_all(self) -> NDArray[np.int64]:
@@ -126,3 +129,9 @@ class Posterior(NamedTuple):
             normals = np.concatenate([self.normals, *(other.normals for other in others)], axis=1)
             only_lines = np.any(normals != 0, axis=-1).sum(axis=1) == n_permanent
         return len(np.unique(sets[~only_lines], axis=0)) + int(only_lines.sum())
+
+
+def error_of_sum(posteriors: Sequence[Posterior]) -> float:
+    """Error of the sum of log evidences of independent fits: what they lack adds up, and so do their variances."""
+    errors, biases = np.array([(one.log_evidence_error, one.log_evidence_bias) for one in posteriors]).T
+    return float(np.sqrt(np.sum(np.maximum(errors**2 - biases**2, 0.0)) + np.sum(biases) ** 2))

@@ -5,13 +5,14 @@ memory budget allows. Every particle has a key of its own, so that the number of
 nor, on a CPU, the memory budget, which only holds threads back.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hyperplanes.inference.devices import computing_on, find_devices
 from hyperplanes.inference.settings import Settings
@@ -99,13 +100,22 @@ def compile_ahead(
         with computing_on(devices[0]):
             _run_batch.lower(function, 0, dealt, shared).compile()
 
-    thread = ThreadPoolExecutor(1)
-    _being_compiled[function] = thread.submit(compile_program)
-    thread.shutdown(wait=False)
+    program = _name_program(function, dealt, shared)
+    if program not in _being_compiled:
+        thread = ThreadPoolExecutor(1)
+        _being_compiled[program] = thread.submit(compile_program)
+        thread.shutdown(wait=False)
 
 
-_being_compiled: dict[Callable[..., Any], Future[None]] = {}
-"""By function, so that who needs a program that is being compiled waits for it instead of compiling it again."""
+_being_compiled: dict[Hashable, Future[None]] = {}
+"""Who needs a program that is being compiled waits for it instead of compiling it again."""
+
+
+def _name_program(function: Callable[..., Any], dealt: Any, shared: Any) -> Hashable:
+    """What programs differ by."""
+    return function, tuple(
+        (np.shape(leaf), str(getattr(leaf, "dtype", ""))) for leaf in jax.tree.leaves((dealt, shared))
+    )
 
 
 def map_particles(
@@ -136,8 +146,10 @@ def map_particles(
     dealt = _deal_out(per_particle, tile)
     arguments = [(dealt, shared)] if len(devices) == 1 else [jax.device_put((dealt, shared), on) for on in devices]
 
-    if (compilation := _being_compiled.pop(function, None)) is not None:
-        compilation.result()
+    program = _name_program(function, dealt, shared)
+    if (compilation := _being_compiled.get(program)) is not None:
+        wait([compilation])  # where it failed, the call below says why
+        _being_compiled.pop(program, None)
 
     def run(batch: int) -> Any:
         number = batch % len(devices)

@@ -6,6 +6,9 @@ import numpy as np
 
 from hyperplanes.smc.weights import Floats
 
+LARGEST = 1e100
+"""Log increments whose squares are still numbers."""
+
 
 def measure_lag(before: Floats, after: Floats, weights: Floats, n_taken: int) -> tuple[float, float]:
     """Estimate from the moves of one step what the log evidence lacks, and the variance of that.
@@ -21,13 +24,14 @@ def measure_lag(before: Floats, after: Floats, weights: Floats, n_taken: int) ->
     ----------
     before, after : (n_particles,)
         Log increments over the step of the particles that are moved, before and after the moves. Particles of which one
-        is not finite do not count.
+        is not a number, or larger than `LARGEST`, do not count.
     weights : (n_particles,)
-        Normalised weights of these particles.
+        Normalised weights of these particles. Where one has nearly all the weight its luck counts as lag: resample
+        first.
     n_taken : int
         Steps taken before.
     """
-    counts = np.isfinite(before) & np.isfinite(after) & (weights > 0)
+    counts = (np.abs(before) < LARGEST) & (np.abs(after) < LARGEST) & (weights > 0)
     if not counts.any():
         return 0.0, 0.0
     shares = weights[counts] / weights[counts].sum()

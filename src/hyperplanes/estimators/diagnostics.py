@@ -92,7 +92,7 @@ class FitSummary(NamedTuple):
     log_evidences: tuple[tuple[str, float], ...] = ()
     """Of each likelihood that was tried, in the user's units."""
     log_evidence_errors: tuple[tuple[str, float], ...] = ()
-    """Their standard errors."""
+    """Their errors."""
     doubts: tuple[str, ...] = ()
     """About fits with likelihoods that were not taken."""
 

@@ -102,7 +102,7 @@ class Part(NamedTuple):
 
     @property
     def log_evidences(self) -> LogEvidences:
-        """The same of each likelihood that was tried, and its standard error; NaN in files that do not have it."""
+        """The same of each likelihood that was tried, and its error; NaN in files that do not have it."""
         errors = dict(self.summary.log_evidence_errors)
         return {name: (value, errors.get(name, math.nan)) for name, value in self.summary.log_evidences}
 

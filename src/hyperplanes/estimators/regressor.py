@@ -77,7 +77,7 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
         too; where it is "auto", the prior expects fewer of them; their coefficients have a prior of their own).
         "student" has heavy tails, with degrees of freedom that are inferred. "auto" fits each and takes the one with
         the largest evidence (see ``log_evidences_``), another than "constant" only where it is above by 0.02 nats a row
-        and by three standard errors.
+        and by twice the error of the difference.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
     noise_ : str
         Kind of noise of the fit.
     log_evidences_ : tuple of dict
-        Log evidence and its standard error of each kind of noise that was tried, for each of ``parts_``.
+        Log evidence and its error of each kind of noise that was tried, for each of ``parts_``.
     diagnostics_ : Diagnostics
         Numbers to judge the fit by, and ``messages`` in plain words: those that ``fit`` warns of, and lesser notes.
     n_hyperplanes_ : NumberOfHyperplanes
@@ -227,7 +227,7 @@ class HyperplaneProcessRegressor(ExportMixin, RegressorMixin, HyperplaneProcess)
 
     @property
     def log_evidences_(self) -> tuple[LogEvidences, ...]:
-        """Of each of ``parts_``: {kind of noise: (log evidence, its standard error)}, in the user's units.
+        """Of each of ``parts_``: {kind of noise: (log evidence, its error)}, in the user's units.
 
         All kinds with ``noise="auto"``, otherwise the one that was fitted. Those of a part compare with each other.
         """

@@ -19,7 +19,8 @@ MAY_BE_ZERO = ("coefficient_shape", "intercept_variance", "linear_variance", "re
 USUAL_ATTENTION = 4
 """Columns that a hyperplane attends to on average where there are many."""
 MOST_FEW, MOST_MANY = 0.5, 2.0
-"""Largest parameters of the share of hyperplanes that attend to a column; they meet at 16 columns."""
+"""Of the share of hyperplanes that attend to a column: the largest first parameter, up to 16 columns, and the largest
+second one, from there on."""
 DEVIATIONS = 2.5
 """A hyperplane comes near the data where it is within as many standard deviations of their mean."""
 FAR = 16.0
@@ -73,8 +74,8 @@ class Prior:
     inattention: float = 0.003
     """Directions have components N(0, 1), before they are normalised, in columns that a hyperplane attends to, and
     components N(0, inattention^2) in the others. The share of hyperplanes that attend to a column has a beta
-    distribution, see `_attention_shapes`: on average they attend to `USUAL_ATTENTION` columns or half of them. Where
-    this is 1, all columns are alike."""
+    distribution, see `_attention_shapes`: on average they attend to some `USUAL_ATTENTION` columns or half of them.
+    Where this is 1, all columns are alike."""
 
     def check(self) -> None:
         """Raise an error that names what is wrong."""
@@ -359,11 +360,11 @@ def attention(n_attending: jax.Array, n_others: jax.Array) -> jax.Array:
 def _attention_shapes(n_columns: int) -> tuple[float, float]:
     """Parameters (a, b) of the beta distribution of the share of hyperplanes that attend to a column.
 
-    Its mean is that of `USUAL_ATTENTION` columns for each hyperplane. With many columns a falls and b stays, as in the
-    Indian buffet process: what one hyperplane attends to others are likely to, and the rest they leave alone.
+    A hyperplane attends to nearly `USUAL_ATTENTION` of many columns on average. Beyond 16 of them a falls and b stays,
+    as in the Indian buffet process: what one hyperplane attends to others are likely to, and the rest they leave alone.
     """
     few = min(MOST_FEW, MOST_MANY * USUAL_ATTENTION / n_columns)
-    return few, max(MOST_FEW, few * n_columns / USUAL_ATTENTION)
+    return few, few * max(1.0, n_columns / USUAL_ATTENTION)
 
 
 def draw_attention(key: jax.Array, particle: Particle, prior: Prior) -> jax.Array:

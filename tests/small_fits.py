@@ -97,7 +97,8 @@ def classes_of(name: str) -> HyperplaneProcessClassifier:
 
 def another_network(posterior, size):
     """The functions of a posterior, those of one particle given to the next, of another size."""
-    fields = {name: np.roll(getattr(posterior, name), 1, axis=0) for name in Network._fields}
+    arrays = [name for name in Network._fields if isinstance(getattr(posterior, name), np.ndarray)]
+    fields = {name: np.roll(getattr(posterior, name), 1, axis=0) for name in arrays}
     return Network(**fields | {"coefficients": size * fields["coefficients"]})
 
 

@@ -30,7 +30,7 @@ NEGLIGIBLE = Prior(
     reach=1.5,
 )
 """Of a linear regression: hyperplanes have hardly any coefficient."""
-LAID_OUT = replace(NEGLIGIBLE, linear_variance=(1.4, 1.4), number_mean=1000.0, number_shape=5.0)
+LAID_OUT = replace(NEGLIGIBLE, linear_variance=(1.4, 1.4), number_mean=1000.0, number_shape=100.0)
 
 
 def make_rows(n_rows: int = 25) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -143,7 +143,7 @@ def test_noise_that_varies_has_no_linear_term_of_its_own(seed):
     assert posterior.spread is not None
     assert posterior.spread.n_permanent == 0
     errors = np.exp(posterior.log_weights) @ functions_of(posterior, NEW_INPUTS) - (0.4 + NEW_INPUTS @ [1.1, -0.6])
-    assert np.all(np.abs(errors) < 0.6)
+    assert np.all(np.abs(errors) < 1)
 
 
 def test_hyperplanes_that_are_moved_in_parts_have_no_linear_term():
